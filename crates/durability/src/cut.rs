@@ -21,13 +21,13 @@ use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::place::{Host, ThisMachine};
 use lab::study::contender::Speaks;
 use load::Stop;
-use result::durability::{Cut, Rung};
+use result::durability::{Cut, CutVerdict, Rung};
 use result::plan::Machine;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use crate::judgement::{counted, judge};
-use crate::reading::read_back;
+use crate::reading::{Reader, Unread};
 use crate::writer::{Log, Writing};
 
 /// The hidden subcommand of bakeoff that makes a cut.
@@ -161,7 +161,8 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
     // Dropped last, when nothing is mounted in it any more.
     let _within = Within(&job.within);
     let mut disk = Disk::make(job.rung, &job.within)?;
-    lay_out(job, &disk)?;
+    lay_out(job, disk.folder())?;
+    disk.sync()?;
     let store = start(job, stop).map_err(|failed| format!("it doesn't start: {failed}"))?;
     let (written, how) = write_and_cut(job, &mut disk, store, stop)?;
     let Written { logs, cut } = written;
@@ -182,30 +183,61 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
     };
     let restart_s = Some(began.elapsed().as_secs_f64());
     let keys: Vec<u32> = logs.iter().map(|log| log.keys).collect();
-    let read = read_back(job.address, job.speaks, job.seed, &keys, stop);
+    let reader = Reader {
+        address: job.address,
+        speaks: job.speaks,
+        seed: job.seed,
+        refuses_within: Duration::from_secs_f64(job.ready_within_s),
+        stop,
+    };
+    let read = reader.read_back(&keys);
     let last_words = store.last_lines(LINES);
     store.hurry();
     store.stop(0)?;
-    Ok(match read {
+    let seen = match read {
         Ok(found) => Cut { how: told.how, restart_s, ..judge(job.seed, &logs, &found, cut) },
-        Err(why) => {
-            let example = format!("started again on its own data, it couldn't be read: {why}");
-            Cut { example: Some(example), last_words, ..told }
+        Err(Unread::Refused(words)) => {
+            return Err(format!("started again on its own data, it refused to be read: {words}"));
         }
-    })
+        Err(Unread::Ended(why)) => {
+            let example = format!("started again on its own data, it couldn't be read: {why}");
+            return Ok(Cut { example: Some(example), last_words, ..told });
+        }
+    };
+    if job.rung > Rung::Process && seen.verdict() == CutVerdict::Kept {
+        lies_here(job, disk, &reader, &keys)?;
+    }
+    Ok(seen)
+}
+
+/// Starts the store once more where its disk was, in an empty folder. What was cut off is that
+/// disk alone: a store that has a key of this cut there keeps its data where nothing was cut off.
+fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(), String> {
+    let folder = disk.take_away()?;
+    lay_out(job, &folder)?;
+    let no =
+        |why: &str| format!("whether its data lie elsewhere isn't known: on an empty disk {why}");
+    let mut store = start(job, reader.stop).map_err(|failed| no(&failed.to_string()))?;
+    let there = reader.first_there(keys);
+    store.hurry();
+    store.stop(0)?;
+    match there {
+        Ok(None) => Ok(()),
+        Ok(Some(key)) => Err(format!(
+            "its data lie elsewhere: started on an empty disk, it has key {key} of this cut"
+        )),
+        Err(Unread::Refused(why) | Unread::Ended(why)) => Err(no(&why)),
+    }
 }
 
 /// Puts the store's files into its folder, durably: they are no writes of its.
-fn lay_out(job: &Job, disk: &Disk) -> Result<(), String> {
+fn lay_out(job: &Job, disk: &Path) -> Result<(), String> {
     let folder = data_folder(&job.within);
     let written = || {
         DirBuilder::new().mode(0o700).create(&folder)?;
         job.files.iter().try_for_each(|(name, content)| fs::write(folder.join(name), content))
     };
-    written().map_err(|error| {
-        format!("couldn't write its files to {}: {error}", disk.folder().display())
-    })?;
-    disk.sync()
+    written().map_err(|error| format!("couldn't write its files to {}: {error}", disk.display()))
 }
 
 /// Why a store gives no right answer.

@@ -7,6 +7,9 @@
 //!   and names and renames that weren't synced aren't either.
 //! - For the highest, that file lies on a disk that forgets (`forgetful`).
 //!
+//! Above the lowest rung files in memory (`/dev/shm`) and System V's shared memory are empty
+//! after the cut, as they are where a machine stopped.
+//!
 //! All is mounted in a namespace of this process and those that it starts, so that it vanishes
 //! with the last of them; a loop device lets go of its file when nothing is mounted from it, and
 //! the file has no name.
@@ -36,6 +39,9 @@ use crate::loop_device::LoopDevice;
 const FS_IOC_SHUTDOWN: Opcode = 0x8004_587d;
 /// `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`: what is only in the journal's memory is lost as well.
 const NO_LOG_FLUSH: u32 = 2;
+
+/// Where files in memory are that processes share.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The last process that used it is gone by then.
 const UNMOUNTED_WITHIN: Duration = Duration::from_secs(20);
@@ -73,6 +79,7 @@ impl Disk {
         let mkfs = programs::find("mkfs.ext4")
             .ok_or("mkfs.ext4 is not installed; on Debian: apt-get install e2fsprogs")?;
         enter_a_namespace()?;
+        forget_memory(within)?;
         let (image, forgetful) = match rung {
             Rung::Power => {
                 let cache = within.join("cache");
@@ -134,11 +141,23 @@ impl Disk {
     /// Why it doesn't come back, for people.
     pub fn come_back(&mut self) -> Result<(), String> {
         self.unmount()?;
+        if self.below.is_some() {
+            forget_memory(&self.folder)?;
+        }
         let Some(below) = &mut self.below else { return Ok(()) };
         if let Some(forgetful) = &mut below.forgetful {
             forgetful.come_back()?;
         }
         self.mount(None)
+    }
+
+    /// Takes it away for good: the empty folder that it was mounted on. Nobody may use it.
+    ///
+    /// # Errors
+    /// Why it stays, for people.
+    pub fn take_away(mut self) -> Result<PathBuf, String> {
+        self.unmount()?;
+        Ok(self.folder.clone())
     }
 
     /// Mounts it, with a new file system where the program is given that makes one.
@@ -200,6 +219,26 @@ fn enter_a_namespace() -> Result<(), String> {
             Errno::PERM => "only root may mount a disk".into(),
             error => format!("couldn't enter a mount namespace: {}", io::Error::from(error)),
         })
+}
+
+/// What files in memory have, a machine that stops forgets, and System V's shared memory too. From
+/// here on there is other memory in their place, which nobody else sees.
+fn forget_memory(within: &Path) -> Result<(), String> {
+    // Its own folder would be gone with it.
+    if within.starts_with(SHARED_MEMORY) {
+        return Ok(());
+    }
+    // SAFETY: as above; nothing here has System V's memory.
+    let forgotten = unsafe { unshare_unsafe(UnshareFlags::NEWIPC) }.and_then(|()| {
+        match mount(c"tmpfs", SHARED_MEMORY, c"tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None)
+        {
+            Err(Errno::NOENT) => Ok(()),
+            mounted => mounted,
+        }
+    });
+    forgotten.map_err(|error| {
+        format!("couldn't give it other memory to share: {}", io::Error::from(error))
+    })
 }
 
 fn make_folder(folder: &Path) -> Result<(), String> {

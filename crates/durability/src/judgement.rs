@@ -50,11 +50,14 @@ pub fn judge(seed: u64, logs: &[Log], found: &[Vec<Found>], cut: Duration) -> Cu
         }
         for write in &log.writes {
             let Some(there) = there.get(write.number as usize).copied().flatten() else { continue };
-            let Some(at) = acknowledged_before(write, cut) else { continue };
-            if write.version > there {
-                lost.push(Lost { at, key: key(write.number), version: write.version, there });
-            } else if write.version == there {
+            // Whether it was acknowledged or in flight: it is there.
+            if write.version == there {
                 last_survivor_sent = last_survivor_sent.max(Some(write.sent));
+            }
+            if write.version > there
+                && let Some(at) = acknowledged_before(write, cut)
+            {
+                lost.push(Lost { at, key: key(write.number), version: write.version, there });
             }
         }
     }
@@ -164,6 +167,19 @@ mod tests {
         let never = judged(&writes, &[Found::Version(2), Found::Other("noise".into())]);
         assert_eq!((never.corrupt, never.lost), (2, 0));
         assert!(never.example.unwrap().ends_with("has version 2, which was never sent"));
+    }
+
+    /// Else a store seems to have lost the end alone of what it acknowledged.
+    #[test]
+    fn a_later_write_that_is_there_makes_a_hole_though_it_was_in_flight() {
+        let lost = (0, 0, Some(1));
+        for (later, there) in [((1, 990, None), 1), ((1, 990, Some(1001)), 1)] {
+            let cut = judged(&[lost, later], &[Found::Nothing, Found::Version(there)]);
+            assert_eq!((cut.lost, cut.holes), (1, 1), "{cut:?}");
+        }
+        let writes = [lost, (1, 2, Some(3)), (1, 990, None)];
+        let over = judged(&writes, &[Found::Nothing, Found::Version(2)]);
+        assert_eq!((over.lost, over.holes), (1, 1), "it overwrote an acknowledged one");
     }
 
     #[test]

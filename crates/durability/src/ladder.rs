@@ -1,7 +1,7 @@
 //! The ladder: which cuts are made of a contender, and what they say together.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use lab::place::Host;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
 use load::Stop;
-use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen, class};
+use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::plan::Cores;
 
 use crate::cut::{self, Answer, Job, data_folder};
@@ -23,7 +23,7 @@ pub const CUTS: u32 = 5;
 const MOMENTS_S: (f64, f64) = (1.0, 2.0);
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// For all of a cut but the store's two starts.
+/// For all of a cut but the store's three starts, and its refusals to be read.
 const CUT_WITHIN: Duration = Duration::from_secs(300);
 /// For what is under way to be ended, and the disk to be taken away.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
@@ -94,13 +94,8 @@ pub fn measure(
             break;
         }
     }
-    Ok(Some(Durability {
-        contender: contender.name.clone(),
-        seed: asked.seed,
-        promised_in: promises.map(|promises| promises.source.clone()),
-        class: class(&rungs),
-        rungs,
-    }))
+    let promised_in = promises.map(|promises| promises.source.clone());
+    Ok(Some(Durability::new(contender.name.clone(), asked.seed, promised_in, rungs)))
 }
 
 fn promise_s(promises: &Promises, rung: Rung) -> Option<f64> {
@@ -123,7 +118,7 @@ fn job(
         format!("{} is no store: its contender.toml has no `speaks`", contender.name)
     })?;
     let address = host.free_address()?;
-    let within = host.scratch();
+    let within = host.scratch_on_disk();
     let folder = data_folder(&within);
     let mut order = order(contender, host, &host.split(Cores::All), address, folder.clone())?;
     let files = order.scratch.take().map(|scratch| scratch.files).unwrap_or_default();
@@ -164,7 +159,7 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
         let lines = from.map(BufReader::new).into_iter().flat_map(BufRead::lines);
         lines.map_while(Result::ok).try_for_each(|line| to_answers.send(line).map_err(drop))
     });
-    let within = CUT_WITHIN + Duration::from_secs_f64(2.0 * job.ready_within_s);
+    let within = CUT_WITHIN + Duration::from_secs_f64(4.0 * job.ready_within_s);
     let began = Instant::now();
     let answer = loop {
         match answers.recv_timeout(LOOK_EVERY) {
@@ -182,15 +177,30 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
     };
     // Its sign that there is nobody left to tell.
     drop(hold);
-    let began = Instant::now();
-    while matches!(process.try_wait(), Ok(None)) {
-        if began.elapsed() > ENDS_WITHIN {
-            // What it holds vanishes with it.
-            process.kill().map_err(|error| no("end the process that makes a cut", error))?;
+    if !ends(&mut process) {
+        // What it holds vanishes with it.
+        process.kill().map_err(|error| no("end the process that makes a cut", error))?;
+        if !ends(&mut process) {
+            let pid = process.id();
+            return Err(format!(
+                "the process that makes a cut, {pid}, doesn't end though it was killed; the \
+                 kernel may be waiting for a disk"
+            ));
         }
-        std::thread::sleep(LOOK_EVERY);
     }
     // Its own to remove, unless it was killed.
     let _ = std::fs::remove_dir_all(&job.within);
     answer
+}
+
+/// Whether a process ends in time.
+fn ends(process: &mut Child) -> bool {
+    let began = Instant::now();
+    while matches!(process.try_wait(), Ok(None)) {
+        if began.elapsed() > ENDS_WITHIN {
+            return false;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    true
 }

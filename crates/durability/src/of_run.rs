@@ -25,13 +25,7 @@ impl Ladder for OfRun {
         let measured = measure(store, host, &asked, stop, &mut |_| {});
         measured.unwrap_or_else(|why| {
             let unknown = RungSeen::new(Rung::Process, Vec::new(), None, Some(why));
-            Some(Durability {
-                contender: store.name.clone(),
-                seed,
-                promised_in: None,
-                rungs: vec![unknown],
-                class: None,
-            })
+            Some(Durability::new(store.name.clone(), seed, None, vec![unknown]))
         })
     }
 }

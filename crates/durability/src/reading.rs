@@ -1,6 +1,7 @@
 //! Reads back what a store has for every key that was written to.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use lab::contract::store_client::{StoreClient, StoreWrong};
@@ -13,6 +14,10 @@ use crate::value::Key;
 const WITHIN: Duration = Duration::from_secs(10);
 /// The longest that all may take.
 const ALL_WITHIN: Duration = Duration::from_secs(120);
+/// Until a store that refused to answer is asked again.
+const REFUSED_FOR: Duration = Duration::from_millis(20);
+/// The last keys of each connection that are looked for where there should be none.
+const LAST_KEYS: u32 = 256;
 
 /// What a store has for a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,58 +30,172 @@ pub enum Found {
     Other(String),
 }
 
-/// What the store has for the keys of each connection, of which there are so many.
-///
-/// # Errors
-/// Why it can't be read, for people: the connection or the store ended.
-pub fn read_back(
-    address: SocketAddr,
-    speaks: Speaks,
-    seed: u64,
-    keys: &[u32],
-    stop: &Stop,
-) -> Result<Vec<Vec<Found>>, String> {
-    let began = Instant::now();
-    let of_connection = |connection: u32, keys: u32| {
-        let connect =
-            || StoreClient::connect(address, speaks, WITHIN).map_err(|wrong| wrong.to_string());
+/// Why a store's keys can't be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unread {
+    /// The connection or the store ended, or it took too long: in words.
+    Ended(String),
+    /// The store didn't want to say: in words. What it has isn't known.
+    Refused(String),
+}
+
+/// A store that is read back.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// What it is spoken with.
+    pub speaks: Speaks,
+    /// The seed of the cut.
+    pub seed: u64,
+    /// So long it may refuse, since it reads its data still.
+    pub refuses_within: Duration,
+    /// What ends it.
+    pub stop: &'a Stop,
+}
+
+impl Reader<'_> {
+    /// What the store has for the keys of each connection, of which there are so many.
+    ///
+    /// # Errors
+    /// [`Unread`].
+    pub fn read_back(&self, keys: &[u32]) -> Result<Vec<Vec<Found>>, Unread> {
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..)
+                .zip(keys)
+                .map(|(connection, &keys)| {
+                    scope.spawn(move || self.of_connection(connection, 0..keys, began))
+                })
+                .collect();
+            let joined = threads.into_iter().map(|thread| {
+                let ended = || Unread::Ended("the thread that read it ended".into());
+                thread.join().unwrap_or_else(|_| Err(ended()))
+            });
+            joined.collect()
+        })
+    }
+
+    /// A key that the store has among the last of each connection, where it should have none.
+    ///
+    /// # Errors
+    /// [`Unread`].
+    pub fn first_there(&self, keys: &[u32]) -> Result<Option<String>, Unread> {
+        let began = Instant::now();
+        for (connection, &keys) in (0..).zip(keys) {
+            let first = keys.saturating_sub(LAST_KEYS);
+            let found = self.of_connection(connection, first..keys, began)?;
+            let there = found.iter().position(|found| *found != Found::Nothing);
+            if let Some(at) = there {
+                let key = Key { seed: self.seed, connection, number: first + at as u32 };
+                return Ok(Some(key.name()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn of_connection(
+        &self,
+        connection: u32,
+        numbers: Range<u32>,
+        began: Instant,
+    ) -> Result<Vec<Found>, Unread> {
+        let ended = |wrong: StoreWrong| Unread::Ended(wrong.to_string());
+        let connect = || StoreClient::connect(self.address, self.speaks, WITHIN).map_err(ended);
         let mut client = connect()?;
-        let mut all = Vec::with_capacity(keys as usize);
-        for number in 0..keys {
-            if stop.asked() {
-                return Err("it was stopped".into());
-            }
-            if began.elapsed() > ALL_WITHIN {
-                return Err(format!("not all was read within {} s", ALL_WITHIN.as_secs()));
-            }
-            let key = Key { seed, connection, number };
-            all.push(match client.get(&key.name()) {
-                Ok(None) => Found::Nothing,
-                Ok(Some(value)) => match key.version_of(&value) {
-                    Ok(version) => Found::Version(version),
-                    Err(what) => Found::Other(what),
-                },
-                Err(StoreWrong::Refused(words)) => {
-                    Found::Other(format!("no value that it gives out; it says {words}"))
+        let mut all = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let key = Key { seed: self.seed, connection, number };
+            all.push(loop {
+                if self.stop.asked() {
+                    return Err(Unread::Ended("it was stopped".into()));
                 }
-                Err(StoreWrong::Answer(what)) => {
-                    // What comes next on this connection may be the rest of it.
-                    client = connect()?;
-                    Found::Other(format!("an answer that is none: {what}"))
+                if began.elapsed() > ALL_WITHIN {
+                    let seconds = ALL_WITHIN.as_secs();
+                    return Err(Unread::Ended(format!("not all was read within {seconds} s")));
                 }
-                Err(wrong) => return Err(wrong.to_string()),
+                match client.get(&key.name()) {
+                    Ok(None) => break Found::Nothing,
+                    Ok(Some(value)) => {
+                        break key.version_of(&value).map_or_else(Found::Other, Found::Version);
+                    }
+                    // It may be reading its data still, or be busy.
+                    Err(StoreWrong::Refused(words)) => {
+                        if began.elapsed() > self.refuses_within {
+                            return Err(Unread::Refused(words));
+                        }
+                        std::thread::sleep(REFUSED_FOR);
+                    }
+                    Err(StoreWrong::Answer(what)) => {
+                        // What comes next on this connection may be the rest of it.
+                        client = connect()?;
+                        break Found::Other(format!("an answer that is none: {what}"));
+                    }
+                    Err(wrong) => return Err(ended(wrong)),
+                }
             });
         }
         Ok(all)
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..)
-            .zip(keys)
-            .map(|(connection, &keys)| scope.spawn(move || of_connection(connection, keys)))
-            .collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err("the thread that read it ended".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A store that gives these answers to what it is asked on a connection, the last of them for
+    /// ever.
+    fn store(answers: Vec<Vec<u8>>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut room, mut asked) = ([0; 1024], 0);
+            while stream.read(&mut room).is_ok_and(|read| read > 0) {
+                let answer = &answers[asked.min(answers.len() - 1)];
+                asked += 1;
+                if stream.write_all(answer).is_err() {
+                    break;
+                }
+            }
         });
-        joined.collect()
-    })
+        address
+    }
+
+    fn read(answers: Vec<Vec<u8>>, refuses_within: Duration) -> Result<Vec<Vec<Found>>, Unread> {
+        let (address, speaks, seed) = (store(answers), Speaks::Redis, 7);
+        let stop = &Stop::default();
+        Reader { address, speaks, seed, refuses_within, stop }.read_back(&[1])
+    }
+
+    /// Else a store that reads a large log is told as one that garbles what it was given.
+    #[test]
+    fn a_store_that_refuses_is_waited_for_and_never_corrupt() {
+        let value = Key { seed: 7, connection: 0, number: 0 }.value(1);
+        let value = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat();
+        let loading = || b"-LOADING Redis is loading the dataset in memory\r\n".to_vec();
+        let busy = b"-BUSY Redis is busy\r\n".to_vec();
+        let at_last = read(vec![loading(), busy, value], Duration::from_secs(60));
+        assert_eq!(at_last, Ok(vec![vec![Found::Version(1)]]));
+        let never = read(vec![loading()], Duration::ZERO);
+        assert!(
+            matches!(&never, Err(Unread::Refused(words)) if words.contains("LOADING")),
+            "{never:?}"
+        );
+    }
+
+    #[test]
+    fn a_key_that_should_not_be_there_is_named() {
+        let (speaks, seed, refuses_within) = (Speaks::Redis, 7, Duration::ZERO);
+        let stop = &Stop::default();
+        let there = |answer: &[u8]| {
+            let address = store(vec![answer.to_vec()]);
+            Reader { address, speaks, seed, refuses_within, stop }.first_there(&[3])
+        };
+        assert_eq!(there(b"$-1\r\n"), Ok(None));
+        assert_eq!(there(b"$1\r\nx\r\n"), Ok(Some("d00000007:0:0".into())));
+    }
 }

@@ -1,5 +1,6 @@
 //! Runs made up for tests.
 
+use result::durability::{Cut, Durability, Rung, RungSeen};
 use result::evidence::{AnswerSize, ClientSide, Evidence, Percentile, Percentiles, Work};
 use result::finding::{Finding, Verdict};
 use result::kind::Kind;
@@ -141,4 +142,23 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         claims: Vec::new(),
         durability: Vec::new(),
     }
+}
+
+/// A store that was cut off once on each rung: so many writes were lost on it, or `None` where it
+/// couldn't be checked.
+pub fn cut_off(contender: &str, lost: [Option<u64>; 3]) -> Durability {
+    let rung = |(rung, lost): (Rung, Option<u64>)| {
+        let cut = |lost| Cut {
+            moment_s: 1.5,
+            acknowledged: 1000,
+            lost,
+            lost_span_s: (lost > 0).then_some(0.5),
+            restart_s: Some(0.1),
+            ..Cut::default()
+        };
+        let why_not = lost.is_none().then(|| "only root may mount a disk".into());
+        RungSeen::new(rung, lost.map(cut).into_iter().collect(), None, why_not)
+    };
+    let rungs = Rung::ALL.into_iter().zip(lost).map(rung).collect();
+    Durability::new(contender.into(), 1, None, rungs)
 }

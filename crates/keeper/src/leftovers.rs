@@ -5,6 +5,7 @@
 //! is: the process, when that began, and its process namespace. Only where that
 //! process is gone is anything removed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -32,12 +33,18 @@ pub fn prefix_of(pid: u32) -> Option<String> {
 /// control groups, the groups, temporary folders.
 pub fn remove() {
     groups().iter().for_each(|group| cgroup::end(group));
-    remove_folders(&std::env::temp_dir());
+    temporary().iter().for_each(|folder| remove_folders(folder));
+}
+
+/// Where trials make folders: what has to lie on a disk may lie in the other.
+fn temporary() -> BTreeSet<PathBuf> {
+    [std::env::temp_dir(), "/var/tmp".into()].into()
 }
 
 /// What that would remove.
 pub fn found() -> Vec<PathBuf> {
-    [groups(), folders(&std::env::temp_dir())].concat()
+    let folders = temporary().into_iter().flat_map(|from| folders(&from));
+    groups().into_iter().chain(folders).collect()
 }
 
 fn groups() -> Vec<PathBuf> {

@@ -27,11 +27,15 @@ pub(crate) fn other_class(run: &Run) -> Result<String, String> {
     let first = first(run)?;
     let mut told = Vec::new();
     for seen in &run.durability {
-        let class = seen.class.ok_or_else(|| not_known(&seen.contender))?;
-        if seen.contender != first.contender && seen.class == first.class {
-            return Err(format!("{} survives as much", seen.contender));
+        let (classes, of_first) = (seen.classes(), first.classes());
+        if seen.contender != first.contender && classes.may_be_alike(of_first) {
+            return Err(match (classes.known(), of_first.known()) {
+                (Some(_), Some(_)) => format!("{} survives as much", seen.contender),
+                (None, _) => not_known(&seen.contender),
+                (_, None) => not_known(&first.contender),
+            });
         }
-        told.push(format!("{} survives {}", seen.contender, class.survives()));
+        told.push(format!("{} survives {}", seen.contender, classes.survives()));
     }
     let has =
         |rows: &[result::outcome::Row], name: &str| rows.iter().any(|it| it.contender == name);
@@ -49,7 +53,7 @@ pub(crate) fn other_class(run: &Run) -> Result<String, String> {
 /// One sentence, where it isn't.
 pub(crate) fn is_known(run: &Run) -> Result<(), String> {
     let seen = first(run)?;
-    seen.class.map(|_| ()).ok_or_else(|| not_known(&seen.contender))
+    seen.classes().known().map(drop).ok_or_else(|| not_known(&seen.contender))
 }
 
 /// Of the contender that the run names first.
@@ -64,29 +68,36 @@ fn not_known(store: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use result::durability::{Class, Cut, Rung};
+    use result::durability::{Cut, Rung};
     use result::finding::Verdict;
 
     use super::*;
     use crate::verdict::tests::{row_of, run};
 
-    /// A store whose process was killed once, with so many of its 10 writes lost, that promised
-    /// to lose none.
-    fn store(contender: &str, lost: u64, class: Option<Class>) -> Durability {
-        let cut = Cut {
-            acknowledged: 10,
+    /// A store that was cut off once on each rung up to where it lost writes, with so many of its
+    /// 100 lost there, and that promised to lose none.
+    fn store(contender: &str, lost: Option<(Rung, u64)>) -> Durability {
+        let cut = |lost: u64| Cut {
+            acknowledged: 100,
             lost,
             lost_span_s: (lost > 0).then_some(0.5),
             restart_s: Some(0.1),
             ..Cut::default()
         };
-        Durability {
-            contender: contender.into(),
-            seed: 1,
-            promised_in: None,
-            rungs: vec![RungSeen::new(Rung::Process, vec![cut], Some(0.0), None)],
-            class,
-        }
+        let up_to = lost.map_or(Rung::Power, |(rung, _)| rung);
+        let seen = |rung: Rung| {
+            let writes = lost.filter(|(at, _)| *at == rung).map_or(0, |(_, writes)| writes);
+            RungSeen::new(rung, vec![cut(writes)], Some(0.0), None)
+        };
+        let rungs = Rung::ALL.into_iter().filter(|rung| *rung <= up_to).map(seen).collect();
+        Durability::new(contender.into(), 1, None, rungs)
+    }
+
+    /// A store that couldn't be cut off above this rung, and kept all on those below.
+    fn known_up_to(rung: Rung, contender: &str) -> Durability {
+        let mut store = store(contender, None);
+        store.rungs.retain(|seen| seen.rung <= rung);
+        store
     }
 
     /// A run of stores, those of each list ranked together.
@@ -103,26 +114,30 @@ mod tests {
 
     #[test]
     fn a_store_that_lost_what_it_promised_to_keep_broke_its_word() {
-        let seen = broken_promise(&of(vec![store("a", 4, Some(Class::None))], &[&["a"]]));
-        assert_eq!(seen, Ok("its process dies, 4 of 10 writes lost".into()));
-        let kept = of(vec![store("a", 0, Some(Class::Process))], &[&["a"]]);
+        let seen = broken_promise(&of(vec![store("a", Some((Rung::Process, 4)))], &[&["a"]]));
+        assert_eq!(seen, Ok("its process dies, 4 of 100 writes lost".into()));
+        let kept = of(vec![store("a", None)], &[&["a"]]);
         assert!(broken_promise(&kept).unwrap_err().contains("no more than it promised"));
-        let other = of(vec![store("b", 4, Some(Class::None))], &[&["a"]]);
+        let other = of(vec![store("b", Some((Rung::Process, 4)))], &[&["a"]]);
         assert!(broken_promise(&other).unwrap_err().contains("isn't known"), "nobody cut it off");
     }
 
     #[test]
     fn a_store_is_ranked_with_those_of_its_class_alone() {
-        let (less, more) = (store("a", 4, Some(Class::None)), store("b", 0, Some(Class::Power)));
+        let (less, more) = (store("a", Some((Rung::Process, 4))), store("b", None));
         let apart = of(vec![less.clone(), more.clone()], &[&["b"], &["a"]]);
         let told = "a survives nothing, b survives a power cut";
         assert_eq!(other_class(&apart), Ok(told.into()));
         let mixed = of(vec![less.clone(), more.clone()], &[&["a", "b"]]);
         assert!(other_class(&mixed).unwrap_err().contains("ranked together"));
-        let alike = of(vec![less.clone(), store("b", 2, Some(Class::None))], &[&["a", "b"]]);
+        let alike = of(vec![less.clone(), store("b", Some((Rung::Process, 2)))], &[&["a", "b"]]);
         assert!(other_class(&alike).unwrap_err().contains("b survives as much"));
         assert!(other_class(&of(vec![less.clone()], &[&["a"]])).is_err(), "it is alone");
-        let unknown = of(vec![less, store("b", 0, None)], &[&["a"], &["b"]]);
+        let at_least = known_up_to(Rung::Process, "b");
+        let apart = of(vec![less, at_least.clone()], &[&["b"], &["a"]]);
+        let told = "a survives nothing, b survives its own crash, and perhaps a power cut";
+        assert_eq!(other_class(&apart), Ok(told.into()), "they differ in any case");
+        let unknown = of(vec![store("a", Some((Rung::Power, 4))), at_least], &[&["a"], &["b"]]);
         assert_eq!(other_class(&unknown), Err("what b survives isn't known".into()));
     }
 }

@@ -246,7 +246,14 @@ pub(crate) mod tests {
             })
         };
         let setting = Setting::closed(1, Cores::One, true);
-        let outcome = Outcome { setting, class: None, offered: None, rankings: Vec::new(), rows };
+        let outcome = Outcome {
+            setting,
+            class: None,
+            class_at_most: None,
+            offered: None,
+            rankings: Vec::new(),
+            rows,
+        };
         let mut run: Run = serde_json::from_value(serde_json::json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),

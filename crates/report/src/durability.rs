@@ -1,7 +1,7 @@
 //! What became of a store's acknowledged writes, at the terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
+use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen, Word};
 
 use crate::Terminal;
 use crate::text::visible;
@@ -92,10 +92,11 @@ fn row(seen: &RungSeen) -> [String; 7] {
         seen.longest_loss_s().map_or_else(nothing, seconds),
         restarts.reduce(f64::max).map_or_else(nothing, seconds),
         seen.promise_s.map_or_else(nothing, seconds),
-        match seen.kept_promise {
-            None => nothing(),
-            Some(true) => "kept".into(),
-            Some(false) => "broken".into(),
+        match seen.word() {
+            Word::None => nothing(),
+            Word::NotTried => "not tried".into(),
+            Word::Kept => "kept".into(),
+            Word::Broken => "broken".into(),
         },
     ]
 }
@@ -122,8 +123,11 @@ pub(crate) fn seconds(seconds: f64) -> String {
 }
 
 fn class(seen: &Durability) -> String {
-    let class = seen.class.map_or("not known", |class| class.says());
-    format!("Class: {class}.")
+    let classes = seen.classes();
+    match classes.known() {
+        Some(class) => format!("Class: {}.", class.says()),
+        None => format!("Class not known: it survives {}.", classes.survives()),
+    }
 }
 
 /// What a row has no room for.
@@ -132,6 +136,11 @@ fn notes(seen: &RungSeen) -> Vec<String> {
     let mut notes = Vec::new();
     if let CutVerdict::NotChecked(why) = &seen.verdict {
         notes.push(format!("not checked: {}", visible(why)));
+    }
+    if seen.word() == Word::NotTried {
+        notes.push(
+            "its word wasn't tried: it may lose writes of a longer time than any cut had".into(),
+        );
     }
     // Of three cuts and fewer nothing follows.
     if let Some(bound) = seen.bound.filter(|&bound| bound < 1.0) {

@@ -115,8 +115,9 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     // Who alone has a rank under another setting has won nothing there.
     let is_alike =
         |it: &&Outcome| first(it) == first(outcome) && (ranked(it) > 1) == (ranked(outcome) > 1);
-    let of_pace =
-        || run.outcomes_at(outcome.setting.pace.kind()).filter(|it| it.class == outcome.class);
+    let of_pace = || {
+        run.outcomes_at(outcome.setting.pace.kind()).filter(|it| it.classes() == outcome.classes())
+    };
     let alike: Vec<&Outcome> = of_pace().filter(is_alike).collect();
     let rows = || alike.iter().flat_map(|it| &it.rows);
     let beyond_doubt = alike.iter().all(|outcome| orders_hold(outcome, figure))

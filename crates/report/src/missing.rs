@@ -27,7 +27,7 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
         .iter()
         .filter(|contender| contender.absent.is_none() && !has_row(&contender.name))
         // Those of another class have an outcome of their own.
-        .filter(|contender| run.class(&contender.name) == outcome.class)
+        .filter(|contender| is_of_class(run, &contender.name, outcome))
         .filter(|contender| is_planned(run, setting, &contender.name))
         .map(|contender| {
             let trials = trials(run, setting, &contender.name);
@@ -50,6 +50,15 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
             Missing { who: who(run, &contender.name), reason, last_words }
         })
         .collect()
+}
+
+/// Whether a contender is of the class that an outcome compares.
+fn is_of_class(run: &Run, contender: &str, outcome: &Outcome) -> bool {
+    match (run.classes(contender), outcome.class_at_most) {
+        // Older runs say the lower end alone.
+        (Some(classes), None) => classes.least == outcome.class,
+        (classes, _) => classes == outcome.classes(),
+    }
 }
 
 /// Whether a contender was to be measured under a setting: others can't do what it asks. Plans

@@ -122,8 +122,14 @@ fn writes(run: &Run) -> Option<&Setting> {
 /// A store, or why it has no place.
 fn store<'a>(run: &'a Run, writes: &Setting, seen: &'a Durability) -> Result<Store<'a>, String> {
     let who = contenders::title(run, &seen.contender).into_owned();
-    let Some(class) = seen.class else {
-        return Err(format!("{who} (what it survives isn't known)"));
+    let classes = seen.classes();
+    let Some(class) = classes.known() else {
+        return Err(match classes.least {
+            Some(least) => {
+                format!("{who} (whether it survives more than {} isn't known)", least.survives())
+            }
+            None => format!("{who} (what it survives isn't known)"),
+        });
     };
     let row = run.row(writes, &seen.contender);
     let Some((row, rate)) = row.and_then(|row| Some((row, row.figure(RATE)?))) else {
@@ -184,13 +190,7 @@ mod tests {
 
     fn seen(rungs: Vec<(Rung, durability::Cut)>) -> Durability {
         let rungs = rungs.into_iter().map(|(rung, cut)| RungSeen::new(rung, vec![cut], None, None));
-        Durability {
-            contender: "a".into(),
-            seed: 1,
-            promised_in: None,
-            rungs: rungs.collect(),
-            class: None,
-        }
+        Durability::new("a".into(), 1, None, rungs.collect())
     }
 
     fn cut(lost: u64, span: Option<f64>, corrupt: u64) -> durability::Cut {

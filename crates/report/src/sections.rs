@@ -26,7 +26,7 @@ pub fn sections(run: &Run) -> Vec<Section<'_>> {
         let is_alike = |section: &Section| {
             let first = section.outcomes[0];
             names::is_same_section(dimensions, &first.setting, &outcome.setting)
-                && first.class == outcome.class
+                && first.classes() == outcome.classes()
         };
         let make = || Section { name: section_name(run, outcome), outcomes: vec![] };
         entry(&mut sections, is_alike, make).outcomes.push(outcome);
@@ -54,8 +54,8 @@ fn section_name(run: &Run, outcome: &Outcome) -> String {
 /// Which stores an outcome compares: only those of one class are rivals. `None` where
 /// contenders have no classes.
 pub fn class_name(run: &Run, outcome: &Outcome) -> Option<String> {
-    match outcome.class {
-        Some(class) => Some(format!("stores that {}", class.stores())),
+    match outcome.classes() {
+        Some(classes) => Some(format!("stores {}", classes.stores())),
         None if run.durability.is_empty() => None,
         None => Some("stores of which nobody knows what they survive".into()),
     }

@@ -1,7 +1,7 @@
 //! What stores kept where they were cut off: a line a store, alike in all forms of a report.
 
 use result::Run;
-use result::durability::{CutVerdict, Durability, Rung, RungSeen};
+use result::durability::{CutVerdict, Durability, Rung, RungSeen, Word};
 
 use crate::contenders;
 use crate::durability::{lost, seconds, word};
@@ -23,7 +23,7 @@ pub const HEADS: [&str; 6] =
 pub fn lines(run: &Run) -> Vec<[String; 6]> {
     let mut stores: Vec<&Durability> = run.durability.iter().collect();
     stores.sort_by(|a, b| {
-        b.class.cmp(&a.class).then(longest_loss_s(a).total_cmp(&longest_loss_s(b)))
+        b.classes().cmp(&a.classes()).then(longest_loss_s(a).total_cmp(&longest_loss_s(b)))
     });
     stores.into_iter().map(|seen| line(run, seen)).collect()
 }
@@ -38,18 +38,18 @@ fn line(run: &Run, seen: &Durability) -> [String; 6] {
         let of_rung = seen.rungs.iter().find(|seen| seen.rung == rung);
         of_rung.map_or_else(|| units::NOTHING.into(), what)
     });
-    let words: Vec<bool> = seen.rungs.iter().filter_map(|rung| rung.kept_promise).collect();
-    let word = match &words[..] {
-        [] => "promises nothing",
-        kept if kept.iter().all(|&kept| kept) => "kept",
-        _ => "broken",
+    let words: Vec<Word> = seen.rungs.iter().map(RungSeen::word).collect();
+    let has = |word| words.contains(&word);
+    let word = match (has(Word::Broken), has(Word::Kept), has(Word::NotTried)) {
+        (true, ..) => "broken",
+        (_, true, false) => "kept",
+        (_, true, true) => "kept as far as tried",
+        (_, false, true) => "not tried: longer than the writing",
+        (_, false, false) => "promises nothing",
     };
-    let class = match seen.class {
-        Some(class) => class.survives(),
-        None => "not known",
-    };
+    let class = seen.classes().survives();
     let who = contenders::title(run, &seen.contender).into_owned();
-    [who, process, machine, power, word.into(), class.into()]
+    [who, process, machine, power, word.into(), class]
 }
 
 /// What one rung showed: `lost, 5 of 5 cuts: at most 31,036 of 125,381, over at most 422 ms`.

@@ -17,9 +17,31 @@ pub struct Durability {
     pub promised_in: Option<String>,
     /// The rungs that were asked for, in their order.
     pub rungs: Vec<RungSeen>,
-    /// The class that it is ranked in; `None` where its first rung wasn't checked, or others
-    /// below the highest that it kept.
+    /// What it survives at least; `None` where its first rung wasn't checked.
     pub class: Option<Class>,
+    /// What it survives at most. Runs of older versions don't say it: [`Durability::classes`]
+    /// does of all.
+    #[serde(default)]
+    pub class_at_most: Option<Class>,
+}
+
+impl Durability {
+    /// From the rungs that were asked for.
+    pub fn new(
+        contender: String,
+        seed: u64,
+        promised_in: Option<String>,
+        rungs: Vec<RungSeen>,
+    ) -> Durability {
+        let Classes { least, most } = Classes::of(&rungs);
+        let (class, class_at_most) = (least, Some(most));
+        Durability { contender, seed, promised_in, rungs, class, class_at_most }
+    }
+
+    /// What is known of its class.
+    pub fn classes(&self) -> Classes {
+        Classes::of(&self.rungs)
+    }
 }
 
 /// In which way a store is cut off.
@@ -73,7 +95,7 @@ pub struct RungSeen {
     /// promises nothing.
     pub promise_s: Option<f64>,
     /// Whether it lost no more than it promised, and nothing worse happened; `None` where it
-    /// promises nothing, or this wasn't checked.
+    /// promises nothing, this wasn't checked, or no cut could have shown otherwise.
     pub kept_promise: Option<bool>,
 }
 
@@ -181,6 +203,24 @@ impl Class {
     }
 }
 
+/// Acknowledged writes that a cut without a loss needs to show anything: where none of 30 is
+/// lost, a store that loses a tenth of them would be seen with 95 % confidence (the rule of three).
+const ACKNOWLEDGED_MIN: u64 = 30;
+
+/// What became of a store's word on one rung.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// It promises nothing, or the rung wasn't checked.
+    None,
+    /// No cut could have shown that it is broken: none lost writes of so long a time, and none
+    /// came after so long a time of writing.
+    NotTried,
+    /// It was, by cuts that could have shown otherwise.
+    Kept,
+    /// More was lost than it promised, or worse happened.
+    Broken,
+}
+
 impl RungSeen {
     /// From the cuts that were made; `why_not` says why there are no more of them.
     pub fn new(
@@ -190,6 +230,7 @@ impl RungSeen {
         why_not: Option<String>,
     ) -> RungSeen {
         let worst = cuts.iter().map(Cut::verdict).max();
+        let why_not = why_not.or_else(|| too_few(&cuts));
         let verdict = match (worst, why_not) {
             // What was seen stands, whatever kept others from being seen.
             (Some(worst), why_not) if why_not.is_none() || worst > CutVerdict::Kept => worst,
@@ -198,13 +239,33 @@ impl RungSeen {
             }
         };
         let bound = (verdict == CutVerdict::Kept).then(|| (3.0 / cuts.len() as f64).min(1.0));
-        let kept_promise = promise_s.and_then(|promise_s| match verdict {
-            CutVerdict::Kept => Some(true),
-            CutVerdict::Lost => Some(cuts.iter().all(|cut| cut.is_within(promise_s))),
-            CutVerdict::Corrupt | CutVerdict::DoesNotStart => Some(false),
-            CutVerdict::NotChecked(_) => None,
-        });
-        RungSeen { rung, verdict, cuts, bound, promise_s, kept_promise }
+        let seen = RungSeen { rung, verdict, cuts, bound, promise_s, kept_promise: None };
+        let kept_promise = match seen.word() {
+            Word::None | Word::NotTried => None,
+            Word::Kept => Some(true),
+            Word::Broken => Some(false),
+        };
+        RungSeen { kept_promise, ..seen }
+    }
+
+    /// What became of its word. It follows from the cuts, so that runs of older versions are
+    /// held to the same.
+    pub fn word(&self) -> Word {
+        let Some(promise_s) = self.promise_s else { return Word::None };
+        match self.verdict {
+            CutVerdict::NotChecked(_) => Word::None,
+            CutVerdict::Corrupt | CutVerdict::DoesNotStart => Word::Broken,
+            CutVerdict::Kept | CutVerdict::Lost => {
+                let may_lose_s = may_lose_s(promise_s);
+                if self.cuts.iter().any(|cut| cut.lost_more_than(may_lose_s)) {
+                    Word::Broken
+                } else if self.cuts.iter().any(|cut| cut.moment_s > may_lose_s) {
+                    Word::Kept
+                } else {
+                    Word::NotTried
+                }
+            }
+        }
     }
 
     /// The first cut of the worst verdict, and among these the one that lost over the longest
@@ -234,36 +295,93 @@ impl RungSeen {
     }
 }
 
-/// A promise in seconds is held to so many of them: flushing takes its time as well.
+/// Why cuts that lost nothing show nothing, if so.
+fn too_few(cuts: &[Cut]) -> Option<String> {
+    let fewest = cuts.iter().map(|cut| cut.acknowledged).min()?;
+    (fewest < ACKNOWLEDGED_MIN).then(|| {
+        let writes = if fewest == 1 { "write was" } else { "writes were" };
+        format!("only {fewest} {writes} acknowledged before a cut, which shows nothing")
+    })
+}
+
+/// A promise in seconds is held to so many more of them: flushing takes its time as well.
 const PROMISE_GRAIN_S: f64 = 0.1;
 
+/// The seconds of writes that a store may lose by its word. A promise of 0 has no grain.
+fn may_lose_s(promise_s: f64) -> f64 {
+    if promise_s > 0.0 { promise_s + PROMISE_GRAIN_S } else { 0.0 }
+}
+
 impl Cut {
-    /// Whether no more was lost than was promised. A promise of 0 has no grain.
-    fn is_within(&self, promise_s: f64) -> bool {
-        let may_lose = if promise_s > 0.0 { promise_s + PROMISE_GRAIN_S } else { 0.0 };
-        self.lost_span_s.is_none_or(|span| span <= may_lose && promise_s > 0.0)
+    /// Whether it lost writes of more than so many seconds; of none, whether it lost any.
+    fn lost_more_than(&self, may_lose_s: f64) -> bool {
+        self.lost_span_s.is_some_and(|span| span > may_lose_s || may_lose_s == 0.0)
     }
 }
 
-/// The class by the rungs that were checked: the highest below which all was kept.
-pub fn class(rungs: &[RungSeen]) -> Option<Class> {
-    let kept = |rung: Rung| {
-        let seen = rungs.iter().find(|seen| seen.rung == rung)?;
-        match seen.verdict {
-            CutVerdict::NotChecked(_) => None,
-            ref verdict => Some(*verdict == CutVerdict::Kept),
-        }
-    };
-    let reached = [Class::Process, Class::Machine, Class::Power];
-    let mut class = None;
-    for (rung, reached) in Rung::ALL.into_iter().zip(reached) {
-        match kept(rung) {
-            Some(true) => class = Some(reached),
-            Some(false) => return class.or(Some(Class::None)),
-            None => return class,
+/// What is known of a store's class: the ends between which it lies. A rung that wasn't checked
+/// parts them, and stores that differ in what isn't known may be of different classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Classes {
+    /// It survives this at least; `None` where the first rung wasn't checked.
+    pub least: Option<Class>,
+    /// And no more than this.
+    pub most: Class,
+}
+
+impl Classes {
+    /// By the rungs that were checked: at least the highest below which all was kept, at most
+    /// the one below the first that wasn't.
+    pub fn of(rungs: &[RungSeen]) -> Classes {
+        let seen = |rung: Rung| rungs.iter().find(|seen| seen.rung == rung).map(|it| &it.verdict);
+        let below = [Class::None, Class::Process, Class::Machine];
+        let reached = [Class::Process, Class::Machine, Class::Power];
+        let lost = Rung::ALL.into_iter().zip(below).find_map(|(rung, below)| {
+            let is_lost =
+                |it: &CutVerdict| !matches!(it, CutVerdict::Kept | CutVerdict::NotChecked(_));
+            seen(rung).is_some_and(is_lost).then_some(below)
+        });
+        let kept = Rung::ALL.into_iter().zip(reached);
+        let kept = kept.take_while(|(rung, _)| seen(*rung) == Some(&CutVerdict::Kept));
+        let none = lost.filter(|most| *most == Class::None);
+        Classes {
+            least: kept.last().map(|(_, reached)| reached).or(none),
+            most: lost.unwrap_or(Class::Power),
         }
     }
-    class
+
+    /// The class, where all rungs that it takes were checked.
+    pub fn known(self) -> Option<Class> {
+        self.least.filter(|least| *least == self.most)
+    }
+
+    /// Whether a store of these and one of those may be of one class.
+    pub fn may_be_alike(self, other: Classes) -> bool {
+        let least = self.least.max(other.least).unwrap_or(Class::None);
+        least <= self.most.min(other.most)
+    }
+
+    /// What such a store survives: `its own crash, and perhaps a power cut`.
+    pub fn survives(self) -> String {
+        match (self.least, self.known()) {
+            (_, Some(known)) => known.survives().into(),
+            (Some(least), None) => {
+                format!("{}, and perhaps {}", least.survives(), self.most.survives())
+            }
+            (None, None) => "not known".into(),
+        }
+    }
+
+    /// What all such stores do, as a sentence has it behind *stores*.
+    pub fn stores(self) -> String {
+        match (self.least, self.known()) {
+            (_, Some(known)) => format!("that {}", known.stores()),
+            (Some(least), None) => {
+                format!("that {}, and perhaps {}", least.stores(), self.most.survives())
+            }
+            (None, None) => "of which nobody knows what they survive".into(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -272,6 +390,7 @@ mod tests {
 
     fn cut(lost: u64, lost_span_s: f64) -> Cut {
         Cut {
+            moment_s: 1.5,
             acknowledged: 1000,
             lost,
             lost_span_s: (lost > 0).then_some(lost_span_s),
@@ -309,7 +428,34 @@ mod tests {
         assert_eq!(kept(1.0, 1.2), Some(false));
         assert_eq!(kept(0.0, 0.001), Some(false), "nothing was to be lost");
         let none = RungSeen::new(Rung::Machine, vec![cut(7, 1.0)], None, None);
-        assert_eq!(none.kept_promise, None);
+        assert_eq!((none.kept_promise, none.word()), (None, Word::None));
+    }
+
+    /// Else a store that loses all that it had is told as one that kept its word, since the word
+    /// is of minutes.
+    #[test]
+    fn a_promise_of_more_than_was_written_is_not_tried_and_never_kept() {
+        let all_lost = Cut { lost: 1000, ..cut(7, 1.5) };
+        for cuts in [vec![all_lost], vec![cut(0, 0.0)]] {
+            let seen = RungSeen::new(Rung::Process, cuts.clone(), Some(300.0), None);
+            assert_eq!((seen.word(), seen.kept_promise), (Word::NotTried, None));
+            let within = RungSeen::new(Rung::Process, cuts, Some(1.45), None);
+            assert_eq!(within.word(), Word::NotTried, "a flush takes its time");
+        }
+        let garbled = Cut { corrupt: 1, ..cut(0, 0.0) };
+        let seen = RungSeen::new(Rung::Process, vec![garbled], Some(300.0), None);
+        assert_eq!(seen.word(), Word::Broken, "no promise is of garbage");
+    }
+
+    #[test]
+    fn a_cut_of_a_handful_of_writes_shows_nothing_unless_it_lost_some() {
+        let few = |lost| Cut { acknowledged: 3, ..cut(lost, 0.1) };
+        let seen = RungSeen::new(Rung::Power, vec![cut(0, 0.0), few(0)], Some(0.0), None);
+        let why = "only 3 writes were acknowledged before a cut, which shows nothing";
+        assert_eq!(seen.verdict, CutVerdict::NotChecked(why.into()));
+        assert_eq!((seen.bound, seen.kept_promise), (None, None));
+        let lost = RungSeen::new(Rung::Power, vec![few(1)], Some(0.0), None);
+        assert_eq!((lost.verdict, lost.kept_promise), (CutVerdict::Lost, Some(false)));
     }
 
     #[test]
@@ -328,7 +474,22 @@ mod tests {
     }
 
     #[test]
-    fn a_class_ends_below_the_first_rung_that_isnt_kept_or_known() {
+    fn what_isnt_known_of_a_class_is_said() {
+        let says = |least, most| {
+            let classes = Classes { least, most };
+            (classes.survives(), classes.stores())
+        };
+        let known = says(Some(Class::Machine), Class::Machine);
+        assert_eq!(known.0, "a machine's stop");
+        assert_eq!(known.1, "that survive a machine's stop");
+        let part = says(Some(Class::Process), Class::Power);
+        assert_eq!(part.0, "its own crash, and perhaps a power cut");
+        assert_eq!(part.1, "that survive their own crash, and perhaps a power cut");
+        assert_eq!(says(None, Class::Power).0, "not known");
+    }
+
+    #[test]
+    fn a_class_has_two_ends_where_a_rung_between_them_isnt_known() {
         let seen = |words: [&str; 3]| {
             let rungs: Vec<RungSeen> = Rung::ALL
                 .into_iter()
@@ -339,13 +500,18 @@ mod tests {
                     why => RungSeen::new(rung, Vec::new(), None, Some(why.into())),
                 })
                 .collect();
-            class(&rungs)
+            let Classes { least, most } = Classes::of(&rungs);
+            (least, most)
         };
-        assert_eq!(seen(["lost", "kept", "kept"]), Some(Class::None));
-        assert_eq!(seen(["kept", "lost", "kept"]), Some(Class::Process));
-        assert_eq!(seen(["kept", "kept", "not known"]), Some(Class::Machine));
-        assert_eq!(seen(["kept", "not known", "kept"]), Some(Class::Process));
-        assert_eq!(seen(["kept", "kept", "kept"]), Some(Class::Power));
-        assert_eq!(seen(["not known", "kept", "kept"]), None);
+        let exactly = |class: Class| (Some(class), class);
+        assert_eq!(seen(["lost", "kept", "kept"]), exactly(Class::None));
+        assert_eq!(seen(["kept", "lost", "kept"]), exactly(Class::Process));
+        assert_eq!(seen(["kept", "kept", "lost"]), exactly(Class::Machine));
+        assert_eq!(seen(["kept", "kept", "kept"]), exactly(Class::Power));
+        assert_eq!(seen(["kept", "kept", "not known"]), (Some(Class::Machine), Class::Power));
+        assert_eq!(seen(["kept", "not known", "kept"]), (Some(Class::Process), Class::Power));
+        assert_eq!(seen(["kept", "not known", "lost"]), (Some(Class::Process), Class::Machine));
+        assert_eq!(seen(["not known", "lost", "kept"]), (None, Class::Process));
+        assert_eq!(seen(["not known", "kept", "kept"]), (None, Class::Power));
     }
 }

@@ -364,6 +364,13 @@ pub struct StoreSeen {
     pub wrong: u64,
     /// Reads of values that had been overwritten.
     pub stale: u64,
+    /// What its data lie on; `None` where the kernel doesn't tell.
+    pub file_system: Option<FileSystem>,
+    /// Requests that may have been under way at once; `None` where that isn't known.
+    pub under_way_max: Option<u64>,
+    /// Some of the keys that were written, read when the work was over; `None` where that tells
+    /// nothing.
+    pub read_back: Option<ReadBack>,
     /// Whether it may throw values away for want of memory.
     pub may_evict: bool,
     /// How many keys it has to have at the end, at least and at most; `None` where the work
@@ -385,6 +392,32 @@ pub struct Preload {
     pub acknowledged: u64,
     /// Seconds that it took.
     pub seconds: f64,
+}
+
+/// What a folder lies on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// As `mount` has it: `ext4`.
+    pub name: String,
+    /// Whether it is in memory, where a sync costs nothing.
+    pub in_memory: bool,
+}
+
+/// Keys that were drawn from those that the work wrote, read when it was over.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ReadBack {
+    /// Keys that were read.
+    pub keys: u64,
+    /// Those without a value.
+    pub missing: u64,
+    /// Those with another value than was ever written to them.
+    pub wrong: u64,
+    /// Those with a value that was overwritten long before.
+    pub overwritten: u64,
+    /// Requests that ended in an error: so many writes may be missing for that.
+    pub errors: u64,
+    /// The first thing that is wrong, in a sentence.
+    pub example: Option<String>,
 }
 
 /// How long the requests of one class took.

@@ -114,9 +114,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// What a store survives, as far as that is known.
-    pub fn class(&self, contender: &str) -> Option<durability::Class> {
-        self.durability.iter().find(|it| it.contender == contender)?.class
+    /// What is known of a store's class; `None` where nobody cut it off.
+    pub fn classes(&self, contender: &str) -> Option<durability::Classes> {
+        let seen = self.durability.iter().find(|it| it.contender == contender)?;
+        Some(seen.classes())
     }
 
     /// A contender's row under a setting.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::durability::Class;
+use crate::durability::{Class, Classes};
 use crate::finding::{Finding, Verdict};
 use crate::plan::Setting;
 
@@ -14,10 +14,13 @@ use crate::plan::Setting;
 pub struct Outcome {
     /// The setting.
     pub setting: Setting,
-    /// What its contenders survive, where they are stores: those of another class are compared
-    /// in an outcome of their own.
+    /// What its contenders survive at least, where they are stores and that is known: those of
+    /// another class are compared in an outcome of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
+    /// The most that they may survive, where they are stores. Older runs don't say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_at_most: Option<Class>,
     /// The rate that all were offered, where that was one.
     pub offered: Option<Offered>,
     /// What each figure that ranks at this pace says, in the order of the study's figures.
@@ -30,6 +33,12 @@ impl Outcome {
     /// The ranking that rows are in the order of; `None` where no figure ranks at this pace.
     pub fn ranking(&self) -> Option<&Ranking> {
         self.rankings.first()
+    }
+
+    /// What is known of its contenders' class; `None` where they have none.
+    pub fn classes(&self) -> Option<Classes> {
+        let most = self.class_at_most.or(self.class)?;
+        Some(Classes { least: self.class, most })
     }
 }
 

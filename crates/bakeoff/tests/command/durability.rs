@@ -108,6 +108,28 @@ fn a_store_whose_syncs_do_nothing_is_found_out_where_its_machine_stops() {
     assert_eq!(seen.class, Some(Class::Process));
 }
 
+/// A wrong path in a configuration is enough: what was synced there lies on no disk that was cut
+/// off, or on none at all.
+#[test]
+fn a_store_whose_data_lie_elsewhere_survives_nothing_by_that() {
+    let lab = lab_with("in-memory", "");
+    if let Some(seen) = seen(&lab, "machine", 1) {
+        let cut = &seen.rungs[0].cuts[0];
+        assert!(cut.acknowledged > 0 && cut.lost == cut.acknowledged, "{cut:?}");
+    }
+    let lab = lab_with("in-source", "");
+    let said = lab.bakeoff(&["durability", "s/it", "--rung", "machine", "--cuts", "1", "--json"]);
+    if said.is_absent() {
+        return skipped("skipped", said.stderr.trim_end());
+    }
+    let seen: Vec<Durability> = serde_json::from_str(&said.stdout).unwrap();
+    let CutVerdict::NotChecked(why) = &seen[0].rungs[0].verdict else { panic!("{seen:?}") };
+    match why.strip_prefix("its data lie elsewhere: ") {
+        Some(what) => assert!(what.starts_with("started on an empty disk, it has key "), "{why}"),
+        None => skipped("skipped", why),
+    }
+}
+
 #[test]
 #[ignore = "it takes up to 20 cuts: `make check-durability`"]
 fn a_store_that_syncs_every_tenth_time_is_found_out() {

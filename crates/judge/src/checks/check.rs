@@ -1,6 +1,7 @@
 //! What a check is: what it looks at, its word on that, and what it says of itself.
 
 use result::Trial;
+use result::durability::Classes;
 use result::evidence::{ClientSide, Evidence, StoreSeen, Work};
 use result::finding::{Finding, Verdict};
 use result::kind::Kind;
@@ -72,16 +73,18 @@ pub(super) struct Load<'a> {
 
 /// What a check of a row may look at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RowSeen<'a> {
+pub(crate) struct RowSeen<'a> {
     /// What kind of study the row is of.
-    pub(super) kind: Kind,
-    pub(super) contender: &'a Contender,
-    /// All contenders of the run, this one among them.
-    pub(super) contenders: &'a [Contender],
+    pub(crate) kind: Kind,
+    pub(crate) contender: &'a Contender,
+    /// All contenders of the run that it is compared with, this one among them.
+    pub(crate) contenders: &'a [Contender],
     /// All trials under the row's load, twins among them.
-    pub(super) trials: &'a [&'a Trial],
+    pub(crate) trials: &'a [&'a Trial],
     /// What was said of them as a whole.
-    pub(super) of_load: &'a [Finding],
+    pub(crate) of_load: &'a [Finding],
+    /// What is known of its class, where it was cut off.
+    pub(crate) classes: Option<Classes>,
 }
 
 /// A check's word.

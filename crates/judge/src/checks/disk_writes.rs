@@ -11,7 +11,7 @@ pub(super) const DISK_WRITES: Check = Check {
     id: "disk-writes",
     signal: "Bytes a good answer that the contender handed to disks within the window, or by which the files in the trial's own folder grew under load, whichever is more. Bytes a good answer that it wrote to its output under load. Both are compared with the others under the same load.",
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
-    why: "Of the warm-up only the bytes are counted. Its answers are assumed to have come as fast as those of the window. An access log that one server has on and the others have off is work that isn't compared. Its shortest line has more than 10 bytes. What a runtime writes now and then is far less an answer. If all contenders write, it is the study's own work. Stores are compared with those that survive the same. A store that is alone there writes what it has to.",
+    why: "Of the warm-up only the bytes are counted. Its answers are assumed to have come as fast as those of the window. An access log that one server has on and the others have off is work that isn't compared. Its shortest line has more than 10 bytes. What a runtime writes now and then is far less an answer. If all contenders write, it is the study's own work. What a store writes to files is what it is asked to keep, so its output alone is looked at.",
     fix: "Switch the log off (nginx: `access_log off`), let all contenders write the same, or compare only those that do.",
     scope: Scope::Row(|compared| Some(look(compared))),
 };
@@ -40,6 +40,9 @@ impl Written {
                     Some(bytes as f64 / load_s / work.rate.max(1.0))
                 };
                 let to_output = under_load(evidence.server_output_bytes);
+                if compared.kind.keeps_data() {
+                    return to_output;
+                }
                 // A file system in memory hands nothing to a disk.
                 let to_files = [to_disks, under_load(evidence.server_folder_bytes)];
                 is_whole &= to_files.into_iter().chain([to_output]).all(|it| it.is_some());
@@ -64,6 +67,9 @@ fn look(compared: &RowSeen) -> Word {
     let value = format!("{:.1} bytes an answer", own.bytes);
     match own.with_each() {
         Some(true) => {}
+        Some(false) if compared.kind.keeps_data() => {
+            return Word::valid(value, "It wrote next to nothing to its output.");
+        }
         Some(false) => return Word::valid(value, "It wrote next to nothing."),
         None => return unknown(),
     }
@@ -75,8 +81,6 @@ fn look(compared: &RowSeen) -> Word {
         .collect();
     if others.contains(&Some(false)) {
         Word::suspect(value, "It writes to disk with each answer, and others don't.")
-    } else if others.is_empty() && compared.kind.keeps_data() {
-        Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
         Word::suspect(value, "It writes to disk with each answer.")
     } else if others.contains(&None) {
@@ -94,7 +98,9 @@ mod tests {
     use result::evidence::Evidence;
     use result::finding::Verdict;
 
-    use super::super::sound::field;
+    use result::kind::Kind;
+
+    use super::super::sound::{Field, field};
     use super::*;
 
     fn with(bytes: [u64; 3]) -> Verdict {
@@ -114,6 +120,22 @@ mod tests {
         assert_eq!(with([90, 90, 0]), Verdict::Suspect, "one other doesn't");
         assert_eq!(with([90, 80, 200]), Verdict::Valid, "all do");
         assert_eq!(with([9, 0, 0]), Verdict::Valid);
+    }
+
+    /// Else those that store with another format than others are doubted for it.
+    #[test]
+    fn a_store_is_not_doubted_for_storing_and_is_for_a_log_on_its_output() {
+        let with = |to_output: u64| {
+            let mut field = Field { kind: Kind::Keys, ..field() };
+            field.each("a", |evidence| {
+                evidence.server_disk_write_bytes = Some(90_000_000);
+                evidence.server_folder_bytes = Some(90_000_000);
+                evidence.server_output_bytes = Some(to_output);
+            });
+            field.word(&DISK_WRITES, "a").verdict
+        };
+        assert_eq!(with(0), Verdict::Valid);
+        assert_eq!(with(90_000_000), Verdict::Suspect);
     }
 
     #[test]

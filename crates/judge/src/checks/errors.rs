@@ -9,14 +9,15 @@ const SHARE_MAX: f64 = 0.001;
 
 /// The kind of errors that are the client's own: no port, no open file.
 const CLIENTS_OWN: &str = "client";
-/// The kind of errors that are answers without what their request asked for.
-const WRONG_BODY: &str = "wrong_body";
+/// The kinds of errors that are answers without what their request asked for: a body, and of a
+/// store's key its value. A key is only called missing that no store may have thrown away.
+const WRONG: [&str; 4] = ["wrong_body", "wrong_value", "stale", "missing"];
 
 pub(super) const ERRORS: Check = Check {
     id: "errors",
-    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own. Errors of the warm-up are shown beside.",
-    threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
-    why: "An error costs less than an answer, so a rate with errors in it compares nothing. One error in a thousand moves no median, but shows that a limit was met. A body without the request's own nonce is the answer of somebody else, or none. That is wrong at any time. Other errors of the warm-up are no part of the figure. A client that runs out of ports fails before the server is asked. The missing answers then look like the server's limit.",
+    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, of a store's keys a wrong, stale or missing value, and the client's own. Errors of the warm-up are shown beside.",
+    threshold: "none; invalid from one wrong body, or one wrong, stale or missing value (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
+    why: "An error costs less than an answer, so a rate with errors in it compares nothing. One error in a thousand moves no median, but shows that a limit was met. A body without the request's own nonce is the answer of somebody else, or none. That is wrong at any time. So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away. Other errors of the warm-up are no part of the figure. A client that runs out of ports fails before the server is asked. The missing answers then look like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
     scope: Scope::Trial(|seen, _| {
         seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
@@ -24,22 +25,15 @@ pub(super) const ERRORS: Check = Check {
 };
 
 /// The first that speaks is the word.
-const RULES: [LoadRule; 7] = [
-    nothing_sent,
-    wrong_body_in_the_warm_up,
-    no_error,
-    left_out_by_the_client,
-    too_many,
-    wrong_body,
-    some,
-];
+const RULES: [LoadRule; 7] =
+    [nothing_sent, wrong_in_the_warm_up, no_error, left_out_by_the_client, too_many, wrong, some];
 
 fn nothing_sent(_: &TrialSeen, load: &Load) -> Option<Word> {
     (load.client.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
 }
 
-fn wrong_body_in_the_warm_up(_: &TrialSeen, load: &Load) -> Option<Word> {
-    let error = load.client.warmup_errors.iter().find(is_wrong_body)?;
+fn wrong_in_the_warm_up(_: &TrialSeen, load: &Load) -> Option<Word> {
+    let error = load.client.warmup_errors.iter().find(is_wrong)?;
     let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
@@ -77,8 +71,8 @@ fn too_many(_: &TrialSeen, load: &Load) -> Option<Word> {
     is_so.then(|| Word::invalid(value(load), most_of_them(load)))
 }
 
-fn wrong_body(_: &TrialSeen, load: &Load) -> Option<Word> {
-    let error = load.work.errors.iter().find(is_wrong_body)?;
+fn wrong(_: &TrialSeen, load: &Load) -> Option<Word> {
+    let error = load.work.errors.iter().find(is_wrong)?;
     let says = format!("An answer lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
@@ -87,8 +81,8 @@ fn some(_: &TrialSeen, load: &Load) -> Option<Word> {
     Some(Word::suspect(value(load), most_of_them(load)))
 }
 
-fn is_wrong_body(error: &&ErrorKind) -> bool {
-    error.kind == WRONG_BODY
+fn is_wrong(error: &&ErrorKind) -> bool {
+    WRONG.contains(&&*error.kind)
 }
 
 fn total(errors: &[ErrorKind]) -> u64 {
@@ -136,8 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn a_single_wrong_body_makes_the_figures_invalid() {
-        assert_eq!(with("wrong_body", 1), Verdict::Invalid);
+    fn a_single_wrong_answer_makes_the_figures_invalid() {
+        for kind in WRONG {
+            assert_eq!(with(kind, 1), Verdict::Invalid, "{kind}");
+        }
     }
 
     #[test]
@@ -165,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_warm_up_are_told_and_only_wrong_bodies_held_against_it() {
+    fn errors_of_the_warm_up_are_told_and_only_wrong_answers_held_against_it() {
         let with = |kind: &str| {
             let kind = ErrorKind { kind: kind.into(), count: 3, ..ErrorKind::default() };
             word_after_load(&ERRORS, |load| load.client.warmup_errors.push(kind))
@@ -173,7 +169,9 @@ mod tests {
         let refused = with("refused");
         assert_eq!(refused.verdict, Verdict::Valid);
         assert_eq!(refused.value, "0 of 200000 (0.0 %), 3 more in the warm-up");
-        assert_eq!(with("wrong_body").verdict, Verdict::Invalid);
+        for kind in WRONG {
+            assert_eq!(with(kind).verdict, Verdict::Invalid, "{kind}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod disk_writes;
 mod errors;
 mod evictions;
 mod fair_answers;
+mod flushes;
 mod frequency;
 mod fresh_process;
 mod hidden_tail;
@@ -42,22 +43,26 @@ mod shared_cores;
 mod sound;
 mod stall;
 mod steady;
+mod survives;
 
 pub use check::Check;
+pub(crate) use check::RowSeen;
 pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
+pub(crate) use judging::judge_row;
 pub use judging::{
-    is_about_the_machine, is_disturbed, judge, judge_load, judge_place, judge_row, over_blocks,
+    is_about_the_machine, is_disturbed, judge, judge_load, judge_place, over_blocks,
 };
 pub use pressure::DELEGATE;
 pub(crate) use replication::noise_floor;
 pub use replication::stands;
 pub(crate) use server_cores::{SERVER_CORES, found_idle_cores, was_let_idle};
+pub(crate) use survives::is_of_no_class;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 33] = [
+pub const CHECKS: [&Check; 35] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -66,6 +71,8 @@ pub const CHECKS: [&Check; 33] = [
     &errors::ERRORS,
     &misses::MISSES,
     &evictions::EVICTIONS,
+    &survives::SURVIVES,
+    &flushes::FLUSHES_CHECK,
     &fair_answers::FAIR_ANSWERS,
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,

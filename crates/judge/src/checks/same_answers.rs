@@ -1,6 +1,6 @@
 //! Were the answers under load the same as before it?
 
-use result::evidence::{AnswerSize, ContractStep, Evidence};
+use result::evidence::{AnswerSize, ContractStep, Evidence, StoreSeen};
 use result::evidence::{DATE, DATE_STEP};
 
 use super::check::{Check, Load, Scope, TrialSeen, Word};
@@ -10,9 +10,9 @@ const BYTES_APART_MAX: f64 = 16.0;
 
 pub(super) const SAME_ANSWERS: Check = Check {
     id: "same-answers",
-    signal: "A few answers under load, held to the contract. The contract's steps again, right after the load. Bytes received by good answers, against the size of a right answer before the load.",
-    threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
-    why: "A server that leaves out a part of the job once it is busy is faster for it, and the contract was tried when it was idle. Under load, status and body are held to the contract in every answer. Two answers in each second of each client thread, up to 16, are held to two more things: that a part is made anew, and the Date. If other answers leave something out, their length shows it. 16 bytes are the digits that a random number may have more or less.",
+    signal: "A few answers under load, held to the contract. The contract's steps again, right after the load. Bytes received by good answers, against the size of a right answer before the load. Of a store every value that was read under load, and up to 4,096 keys that were written, read when the load is over.",
+    threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were; every value the one that was written last",
+    why: "A server that leaves out a part of the job once it is busy is faster for it, and the contract was tried when it was idle. Under load, status and body are held to the contract in every answer. Two answers in each second of each client thread, up to 16, are held to two more things: that a part is made anew, and the Date. If other answers leave something out, their length shows it. 16 bytes are the digits that a random number may have more or less. A store that drops what it acknowledges is faster than one that keeps it, and work that only writes reads nothing. The keys that are read back are drawn after the load, so that no store knows them.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
@@ -37,9 +37,14 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         return Word::invalid(date, "The Date after the load was the same as before it.")
             .against("another Date after 2.2 s or more");
     }
-    if seen.kind.keeps_data() && !contract_after.is_empty() {
-        let value = format!("{} answers", load.work.done);
-        return Word::valid(value, "Every answer under load was compared with what was written.");
+    if seen.kind.keeps_data() {
+        return match &seen.evidence.store {
+            _ if contract_after.is_empty() => {
+                Word::not_checked("The contract was not checked again after the load.")
+            }
+            None => Word::not_checked("What became of the keys is not known."),
+            Some(store) => values(store),
+        };
     }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.work.errors.is_empty() && load.work.done > 0);
@@ -67,6 +72,42 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
     }
 }
 
+/// The values that a store gave, under load and afterwards.
+fn values(store: &StoreSeen) -> Word {
+    let StoreSeen { hits, missing, wrong, stale, .. } = store;
+    let (given, not_right) = (hits + wrong + stale, missing + wrong + stale);
+    if not_right > 0 {
+        let value = format!("{not_right} of {} values", given + missing);
+        return Word::invalid(value, "Values under load were wrong, stale or missing.")
+            .against("every value the one that was written last");
+    }
+    let back = store.read_back.clone().unwrap_or_default();
+    // A write that ended in an error may not be there, and nobody knows which one it was.
+    let lost = (back.missing + back.overwritten).saturating_sub(back.errors);
+    if back.wrong > 0 || lost > 0 {
+        let value = format!("{} of {} keys read back", back.wrong + lost, back.keys);
+        let example = back.example.unwrap_or_default();
+        return Word::invalid(value, format!("After the load a key lacks its value: {example}."))
+            .against("every value the one that was written last");
+    }
+    match (given, back.keys) {
+        (0, 0) => Word::not_checked("No value was read, so none was compared."),
+        (0, back) => Word::valid(
+            format!("{back} keys read back"),
+            "Nothing was read under load. Keys that were read afterwards had what was written.",
+        ),
+        (given, 0) => Word::valid(
+            format!("{given} values"),
+            "Every value that was read under load was compared with what was written.",
+        ),
+        (given, back) => Word::valid(
+            format!("{given} values, and {back} keys read back"),
+            "Every value that was read, under load and afterwards, was compared with what was \
+             written.",
+        ),
+    }
+}
+
 /// The Date that a contender said before the load and after it, so long after that it had
 /// to be another. It may be near enough to the time for the contract's step.
 fn standing_date(evidence: &Evidence) -> Option<&str> {
@@ -83,10 +124,10 @@ fn date(steps: &[ContractStep]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::ErrorKind;
+    use result::evidence::{ErrorKind, ReadBack};
     use result::finding::Verdict;
 
-    use super::super::sound::word_after;
+    use super::super::sound::{word_after, word_of_a_store};
     use super::*;
 
     #[test]
@@ -163,6 +204,42 @@ mod tests {
         };
         assert_eq!(with(Some(223)).verdict, Verdict::Valid);
         assert_eq!(with(None).verdict, Verdict::Suspect, "an older run doesn't tell");
+    }
+
+    /// Else a store that says OK and keeps nothing is the fastest of all.
+    #[test]
+    fn of_a_store_it_says_what_was_compared_and_one_value_that_isnt_right_is_enough() {
+        let with = |change: fn(&mut StoreSeen)| {
+            let word = word_of_a_store(&SAME_ANSWERS, |evidence| {
+                let store = evidence.store.as_mut().unwrap();
+                store.read_back = Some(ReadBack { keys: 4_000, ..ReadBack::default() });
+                change(store);
+            });
+            (word.verdict, word.value)
+        };
+        assert_eq!(with(|_| {}), (Verdict::Valid, "1000 values, and 4000 keys read back".into()));
+        let written = with(|store| store.hits = 0);
+        assert_eq!(written, (Verdict::Valid, "4000 keys read back".into()));
+        let wrong: [fn(&mut StoreSeen); 3] =
+            [|store| store.wrong = 1, |store| store.stale = 1, |store| store.missing = 1];
+        for change in wrong {
+            assert_eq!(with(change).0, Verdict::Invalid);
+        }
+        fn back(store: &mut StoreSeen) -> &mut ReadBack {
+            store.read_back.as_mut().unwrap()
+        }
+        let lost: [fn(&mut StoreSeen); 3] = [
+            |store| back(store).missing = 1,
+            |store| back(store).overwritten = 1,
+            |store| (back(store).wrong, back(store).errors) = (1, 9),
+        ];
+        for change in lost {
+            assert_eq!(with(change), (Verdict::Invalid, with(change).1));
+        }
+        let refused = with(|store| (back(store).missing, back(store).errors) = (3, 3));
+        assert_eq!(refused.0, Verdict::Valid, "three writes weren't acknowledged");
+        let nothing = with(|store| (store.hits, store.read_back) = (0, None));
+        assert_eq!(nothing.0, Verdict::NotChecked);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use histogram::Histogram;
 use result::Trial;
+use result::durability::Classes;
 use result::evidence::{
     AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, Interval, Limits, MachineUse,
     Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
@@ -268,6 +269,7 @@ pub(super) struct Field {
     pub(super) kind: Kind,
     pub(super) contenders: Vec<Contender>,
     pub(super) trials: Vec<Trial>,
+    pub(super) classes: Option<Classes>,
 }
 
 /// A sound comparison: six blocks of `a`, `b` with its twin, and `c`, which
@@ -286,7 +288,7 @@ pub(super) fn field() -> Field {
         trials.push(Trial { slot, started: String::new(), evidence, findings });
     }
     let contenders = ["a", "b", "c"].map(crate::samples::contender).to_vec();
-    Field { kind: Kind::Http, contenders, trials }
+    Field { kind: Kind::Http, contenders, trials, classes: None }
 }
 
 impl Field {
@@ -303,18 +305,23 @@ impl Field {
 
     /// The same; `None` where the check doesn't apply.
     pub(super) fn word_if_any(&self, check: &Check, contender: &str) -> Option<Finding> {
-        let trials: Vec<&Trial> = self.trials.iter().collect();
-        let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
-        let (contenders, of_load) = (&self.contenders, judge_load(&self.contenders, &trials));
-        let (kind, trials, of_load) = (self.kind, &*trials, &*of_load);
-        let compared = RowSeen { kind, contender, contenders, trials, of_load };
-        check.on_row(&compared)
+        self.row(contender, |row| check.on_row(row))
     }
 
     /// What all checks say of the first contender's row.
     pub(super) fn judge(&self) -> Vec<Finding> {
+        self.row(&self.contenders[0].name, judge_row)
+    }
+
+    fn row<T>(&self, contender: &str, look: impl FnOnce(&RowSeen) -> T) -> T {
         let trials: Vec<&Trial> = self.trials.iter().collect();
-        let of_load = judge_load(&self.contenders, &trials);
-        judge_row(self.kind, &self.contenders[0], &self.contenders, &trials, &of_load)
+        look(&RowSeen {
+            kind: self.kind,
+            contender: self.contenders.iter().find(|it| it.name == contender).unwrap(),
+            contenders: &self.contenders,
+            trials: &trials,
+            of_load: &judge_load(&self.contenders, &trials),
+            classes: self.classes,
+        })
     }
 }

@@ -329,6 +329,7 @@ mod tests {
         let (figure, noise_floor) = (CPU_US.to_string(), Some(1.01));
         run.outcomes.push(Outcome {
             class: None,
+            class_at_most: None,
             setting: at_one_rate,
             offered: Some(Offered { rate: 50.0, rule: String::new() }),
             rankings: vec![Ranking { figure, noise_floor, sentence: String::new() }],

@@ -2,7 +2,7 @@
 //! figure, and is decided by these two at a time, under the settings that it speaks of.
 
 use result::Run;
-use result::durability::Class;
+use result::durability::Classes;
 use result::figure::{Better, Figure};
 use result::finding::Verdict;
 use result::outcome::{
@@ -52,7 +52,7 @@ fn in_settings(run: &Run, claim: &Claim, figure: &Figure) -> Vec<ClaimInSetting>
     let outcomes = of_it.filter_map(|(setting, trials)| {
         // Of stores there is an outcome for each class.
         let outcomes = run.outcomes_at(PaceKind::Free).filter(|it| it.setting == *setting);
-        let rows = outcomes.flat_map(|it| it.rows.iter().map(|row| (row, it.class))).collect();
+        let rows = outcomes.flat_map(|it| it.rows.iter().map(|row| (row, it.classes()))).collect();
         Contest::new(Group::new(run, setting, trials), rows, figure).of(claim)
     });
     outcomes.collect()
@@ -69,7 +69,7 @@ fn speaks_of(claim: &Claim, setting: &Setting) -> bool {
 struct Contest<'a> {
     group: Group<'a>,
     /// Those that were measured, each with its class.
-    rows: Vec<(&'a Row, Option<Class>)>,
+    rows: Vec<(&'a Row, Option<Classes>)>,
     figure: &'a Figure,
     noise_floor: Result<f64, &'static str>,
 }
@@ -77,7 +77,7 @@ struct Contest<'a> {
 impl<'a> Contest<'a> {
     fn new(
         group: Group<'a>,
-        rows: Vec<(&'a Row, Option<Class>)>,
+        rows: Vec<(&'a Row, Option<Classes>)>,
         figure: &'a Figure,
     ) -> Contest<'a> {
         let noise_floor = group.noise_floor(&figure.id);
@@ -111,13 +111,13 @@ impl<'a> Contest<'a> {
         Some(ClaimInSetting { setting, word, verdict, against })
     }
 
-    fn row(&self, contender: &str) -> Option<(&'a Row, Option<Class>)> {
+    fn row(&self, contender: &str) -> Option<(&'a Row, Option<Classes>)> {
         self.rows.iter().find(|(row, _)| row.contender == contender).copied()
     }
 
     fn beside(
         &self,
-        (own, class): (&Row, Option<Class>),
+        (own, class): (&Row, Option<Classes>),
         other: &str,
         lead: Option<f64>,
     ) -> ClaimAgainst {

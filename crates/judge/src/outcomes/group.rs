@@ -7,15 +7,14 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use histogram::median;
-use result::durability::Class;
+use result::durability::Classes;
 use result::figure::{Better, Figure, RATE};
 use result::finding::{Finding, Verdict};
-use result::kind::Kind;
 use result::outcome::{Estimate, Row};
 use result::plan::{Contender, PaceKind, Setting};
 use result::{Run, Trial};
 
-use crate::checks::{self, CLIENT_LIMIT};
+use crate::checks::{self, CLIENT_LIMIT, RowSeen};
 use crate::figures;
 use crate::statistics::{log_ratios, median_interval, side};
 
@@ -33,7 +32,7 @@ pub(super) fn by_setting(run: &Run, pace: PaceKind) -> BTreeMap<&Setting, Vec<&T
 
 /// The trials under one setting.
 pub(super) struct Group<'a> {
-    kind: Kind,
+    run: &'a Run,
     pub(super) setting: &'a Setting,
     pub(super) contenders: Cow<'a, [Contender]>,
     pub(super) figures: &'a [Figure],
@@ -45,20 +44,13 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, setting: &'a Setting, trials: Vec<&'a Trial>) -> Group<'a> {
         let (contenders, figures) = (Cow::from(&run.contenders), &run.study.figures);
-        Group {
-            kind: run.study.kind,
-            setting,
-            contenders,
-            figures,
-            trials,
-            of_setting: OnceCell::new(),
-        }
+        Group { run, setting, contenders, figures, trials, of_setting: OnceCell::new() }
     }
 
     /// The same for the contenders of one class alone. The A/A pair may be of another: it shows
     /// the noise of the machine.
-    pub(super) fn of_class(self, run: &Run, class: Option<Class>) -> Group<'a> {
-        let is_of_it = |contender: &Contender| run.class(&contender.name) == class;
+    pub(super) fn of_class(self, run: &Run, classes: Option<Classes>) -> Group<'a> {
+        let is_of_it = |contender: &Contender| run.classes(&contender.name) == classes;
         let contenders = self.contenders.iter().filter(|it| is_of_it(it)).cloned().collect();
         Group { contenders: Cow::Owned(contenders), ..self }
     }
@@ -80,7 +72,15 @@ impl<'a> Group<'a> {
         let contender = self.contender(contender).expect("a row is a contender's");
         let of_setting =
             self.of_setting.get_or_init(|| checks::judge_load(&self.contenders, &self.trials));
-        checks::judge_row(self.kind, contender, &self.contenders, &self.trials, of_setting)
+        let row = RowSeen {
+            kind: self.run.study.kind,
+            contender,
+            contenders: &self.contenders,
+            trials: &self.trials,
+            of_load: of_setting,
+            classes: self.run.classes(&contender.name),
+        };
+        checks::judge_row(&row)
     }
 
     /// A contender's figures over its blocks, given what the checks say; `None` where no

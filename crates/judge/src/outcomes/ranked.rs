@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use result::durability::Class;
+use result::durability::Classes;
 use result::figure::{Better, Figure};
 use result::finding::{Verdict, worst};
 use result::outcome::{Offered, Outcome, Ranking, Row, Standing};
@@ -14,6 +14,7 @@ use super::doubt;
 use super::group::{Group, by_setting};
 use super::limit::limit;
 use super::sentence::sentence;
+use crate::checks::is_of_no_class;
 use crate::rates;
 use crate::statistics::BLOCKS_MIN;
 
@@ -43,11 +44,15 @@ fn of_each_class(
     (setting, trials): (&Setting, Vec<&Trial>),
     offered: Option<Offered>,
 ) -> Vec<Outcome> {
-    let measured = trials.iter().map(|trial| run.class(&trial.slot.contender));
-    let classes: BTreeSet<Option<Class>> = measured.collect();
-    let of_class = |&class: &Option<Class>| {
-        let group = Group::new(run, setting, trials.clone()).of_class(run, class);
-        Outcome { class, ..outcome(&group, offered.clone()) }
+    let measured = trials.iter().map(|trial| run.classes(&trial.slot.contender));
+    let classes: BTreeSet<Option<Classes>> = measured.collect();
+    let of_class = |&classes: &Option<Classes>| {
+        let group = Group::new(run, setting, trials.clone()).of_class(run, classes);
+        Outcome {
+            class: classes.and_then(|it| it.least),
+            class_at_most: classes.map(|it| it.most),
+            ..outcome(&group, offered.clone())
+        }
     };
     classes.iter().rev().map(of_class).collect()
 }
@@ -62,7 +67,8 @@ fn outcome(group: &Group, offered: Option<Offered>) -> Outcome {
     let mut rankings: Vec<Ranking> =
         ranking.rev().map(|figure| rank(group, &mut rows, figure, rate)).collect();
     rankings.reverse();
-    Outcome { setting: group.setting.clone(), class: None, offered, rankings, rows }
+    let setting = group.setting.clone();
+    Outcome { setting, class: None, class_at_most: None, offered, rankings, rows }
 }
 
 /// A contender's row, without its standings; `None` where no trial of it got as far as work.
@@ -135,6 +141,9 @@ pub(super) fn unranked(
     if row.verdict == Verdict::Invalid {
         return Some("the figures are invalid".into());
     }
+    if row.findings.iter().any(is_of_no_class) {
+        return Some("it isn't known which of these stores survive more".into());
+    }
     if estimate.blocks.len() < BLOCKS_MIN {
         return Some(format!("a rank needs {BLOCKS_MIN} blocks, and this run has fewer"));
     }
@@ -143,7 +152,7 @@ pub(super) fn unranked(
 
 #[cfg(test)]
 mod tests {
-    use result::durability::Durability;
+    use result::durability::Class;
     use result::finding::Finding;
     use result::plan::{Contender, Cores, Tier};
 
@@ -221,25 +230,20 @@ mod tests {
         let trials = steady(&[100.0, 50.0, 20.0, 10.0]);
         let contenders = ["a", "b", "c", "d"].map(contender);
         let mut run = run_of(&contenders, trials);
-        let classes = [Some(Class::Process), Some(Class::Power), Some(Class::Power), None];
-        for (contender, class) in contenders.iter().zip(classes) {
-            run.durability.push(Durability {
-                contender: contender.name.clone(),
-                seed: 1,
-                promised_in: None,
-                rungs: Vec::new(),
-                class,
-            });
+        let (kept, lost, unknown) = (Some(0), Some(9), None);
+        let rungs = [[kept, lost, unknown], [kept; 3], [kept; 3], [kept, unknown, unknown]];
+        for (contender, rungs) in contenders.iter().zip(rungs) {
+            run.durability.push(crate::samples::cut_off(&contender.name, rungs));
         }
         let outcomes = at_free_pace(&run);
         let seen: Vec<_> = outcomes.iter().map(|it| (it.class, ranks(it))).collect();
-        let of = |class, ranks: &[(&'static str, Option<u32>)]| (class, ranks.to_vec());
+        let of = |class, ranks: &[(&'static str, Option<u32>)]| (Some(class), ranks.to_vec());
         assert_eq!(
             seen,
             [
-                of(Some(Class::Power), &[("b", Some(1)), ("c", Some(2))]),
-                of(Some(Class::Process), &[("a", Some(1))]),
-                of(None, &[("d", Some(1))]),
+                of(Class::Power, &[("b", Some(1)), ("c", Some(2))]),
+                of(Class::Process, &[("d", None)]),
+                of(Class::Process, &[("a", Some(1))]),
             ]
         );
         let sentences = outcomes.iter().map(|it| &*it.rankings[0].sentence);
@@ -247,10 +251,29 @@ mod tests {
             sentences.collect::<Vec<_>>(),
             [
                 "B answers 2.50 times (2.50 to 2.50) as many requests a second as C.",
+                "Nobody is ranked: it isn't known which of these stores survive more.",
                 "Only A could be ranked.",
-                "Only D could be ranked.",
             ]
         );
+    }
+
+    /// Where the way is missing to find it out, a store that syncs each write and one that never
+    /// does survive the same as far as anybody knows.
+    #[test]
+    fn stores_of_which_it_isnt_known_who_survives_more_are_not_ranked() {
+        let contenders = ["a", "b"].map(contender);
+        let mut run = run_of(&contenders, trials(&STEADY, &[50.0; 6], &NOISY));
+        for contender in ["a", "b"] {
+            run.durability.push(crate::samples::cut_off(contender, [Some(0), None, None]));
+        }
+        let outcomes = at_free_pace(&run);
+        let [outcome] = &outcomes[..] else { panic!("{outcomes:?}") };
+        assert_eq!(ranks(outcome), [("a", None), ("b", None)]);
+        assert_eq!(
+            (outcome.class, outcome.class_at_most),
+            (Some(Class::Process), Some(Class::Power))
+        );
+        assert!(outcome.rows.iter().all(|row| row.verdict == Verdict::Suspect));
     }
 
     /// Of three times, no noisy neighbour makes another order.

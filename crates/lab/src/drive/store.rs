@@ -9,8 +9,9 @@ use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::keys::{Keys, KeysPhase, Operation};
 use load::plan::{Target, Until, Workload};
+use load::read_back::{Back, KeysDue};
 use procfs::Current;
-use result::evidence::{Preload, StoreSeen};
+use result::evidence::{Preload, ReadBack, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
 use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
@@ -26,6 +27,10 @@ use crate::study::contender::Speaks;
 
 /// Time for a store to say what it has.
 const WITHIN: Duration = Duration::from_secs(5);
+
+/// Keys that are read back at most, and the time for that.
+const READ_BACK: u64 = 4096;
+const READ_BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// The load generator, for stores.
 #[derive(Debug, Clone)]
@@ -186,11 +191,45 @@ impl Asking<'_> {
             missing,
             wrong,
             stale,
+            under_way_max: Some(self.under_way_max()),
+            file_system: self.on.kept.scratch().and_then(disk::file_system),
+            read_back: self.read_back(seen),
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
             keys_due: self.keys_due(seen),
             keys_there: ask(StoreClient::count),
             evictions: ask(StoreClient::evictions),
         }
+    }
+
+    fn under_way_max(&self) -> u64 {
+        let plan = self.loading.plan();
+        u64::from(plan.connections) * u64::from(plan.pipeline)
+    }
+
+    /// Reads some of the keys that were written, where the work was bakeoff's own client's; `None`
+    /// where none can be read, which the check of what was compared says.
+    fn read_back(&self, seen: &Outcome) -> Option<ReadBack> {
+        let plan = self.loading.plan();
+        let accounts = [&seen.account, &seen.warmup];
+        let sent = accounts.iter().map(|it| it.sent).sum();
+        let errors = accounts.iter().flat_map(|it| &it.errors).map(|it| it.count).sum();
+        let due = KeysDue::draw(plan, sent, READ_BACK, !plan.seed)?;
+        let mut back = ReadBack { errors, ..ReadBack::default() };
+        let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok()?;
+        let began = Instant::now();
+        for (key, name) in due.keys().take_while(|_| began.elapsed() < READ_BACK_WITHIN) {
+            let value = client.get(&name).ok()?;
+            back.keys += 1;
+            let (count, what) = match due.judge(key, value.as_deref()) {
+                Back::Right => continue,
+                Back::Missing(what) => (&mut back.missing, what),
+                Back::Wrong(what) => (&mut back.wrong, what),
+                Back::Overwritten(what) => (&mut back.overwritten, what),
+            };
+            *count += 1;
+            back.example.get_or_insert(what);
+        }
+        (back.keys > 0).then_some(back)
     }
 
     fn keys(&self) -> Option<&Keys> {

@@ -63,6 +63,9 @@ pub trait Host {
     /// A name for a trial's own folder; its keeper makes and removes it.
     fn scratch(&self) -> PathBuf;
 
+    /// The same for a store: on a disk, if there is one.
+    fn scratch_on_disk(&self) -> PathBuf;
+
     /// A control group for a contender or its client at this place. Whoever starts
     /// that makes it; the contender's keeper removes both.
     fn cgroup(&self, place: &Place) -> Group;
@@ -139,6 +142,10 @@ impl Host for ThisMachine {
 
     fn scratch(&self) -> PathBuf {
         std::env::temp_dir().join(leftovers::name())
+    }
+
+    fn scratch_on_disk(&self) -> PathBuf {
+        disk::folder_for_data().join(leftovers::name())
     }
 
     fn cgroup(&self, place: &Place) -> Group {

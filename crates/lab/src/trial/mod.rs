@@ -283,7 +283,8 @@ impl Bench<'_> {
             Some(address) => *address.get_ref(),
             None => self.host.free_address().map_err(Fails::Machine)?,
         };
-        let dir = self.host.scratch();
+        let dir =
+            if self.kind.keeps_data() { self.host.scratch_on_disk() } else { self.host.scratch() };
         let order = order::order(contender, self.host, place, address, dir);
         let mut order = order.map_err(failed)?;
         order.command.extend(self.driver.arguments(drive));

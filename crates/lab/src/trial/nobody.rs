@@ -17,7 +17,7 @@ use keeper::leftovers;
 use keeper::process_tree;
 use keeper::{Order, Scratch};
 use load::{Moment, Stop};
-use result::evidence::{ClientSide, Evidence, Place, Work};
+use result::evidence::{ClientSide, Evidence, FileSystem, Place, Work};
 use result::finding::Finding;
 use result::plan::{Cores, Machine, Pace, Setting, Slot, Version};
 use rustix::fs::{Access, access, statvfs};
@@ -25,6 +25,7 @@ use rustix::fs::{Access, access, statvfs};
 use crate::drive::Passage;
 use crate::drive::client::Client;
 use crate::drive::generator::allow_connections;
+use crate::place::disk;
 use crate::place::machine;
 use crate::place::ports::ForClients;
 use crate::place::reach::Reach;
@@ -66,6 +67,8 @@ pub struct Checkup {
     pub leftovers: Vec<PathBuf>,
     /// Where runs are kept.
     pub runs: Room,
+    /// Where stores have their data, and what that lies on.
+    pub data: (PathBuf, Option<FileSystem>),
     /// What a study asks for. Without one, many connections, kept and not.
     pub profiles: Vec<Demands>,
     /// The contenders of the study, if there is one.
@@ -133,6 +136,11 @@ pub fn look(study: Option<&Study>, runs: &Path, stop: &Stop) -> Checkup {
         no_port: ForClients::of_this_machine().complaint(),
         leftovers: leftovers::found(),
         runs: Room::of(runs),
+        data: {
+            let folder = disk::folder_for_data();
+            let file_system = disk::file_system(&folder);
+            (folder, file_system)
+        },
         profiles: profiles(study),
         contenders: study.map(|study| {
             let contenders = study.contenders.iter().take_while(|_| !stop.asked());

@@ -2,7 +2,7 @@
 
 use report::{Terminal, html, markdown, terminal, terminal_brief};
 use result::Run;
-use result::durability::{Class, Cut, Durability, Rung, RungSeen, class};
+use result::durability::{Class, Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::evidence::OperationSeen;
 use result::finding::Verdict;
 
@@ -19,13 +19,7 @@ fn what_stores_kept_where_they_were_cut_off_stands_beside_their_class() {
         RungSeen::new(Rung::Power, vec![], None, Some("there is no <b>FUSE</b>".into())),
     ];
     let mut run = fixture::quick();
-    run.durability.push(Durability {
-        contender: "go".into(),
-        seed: 1,
-        promised_in: None,
-        class: class(&rungs),
-        rungs,
-    });
+    run.durability.push(Durability::new("go".into(), 1, None, rungs));
     let terminal = terminal(&run, Terminal { columns: 200, colour: false });
     for (form, text) in [("terminal", terminal), ("Markdown", markdown(&run)), ("HTML", html(&run))]
     {
@@ -57,13 +51,7 @@ fn the_most_lost_is_the_most_and_stores_that_lost_less_come_first() {
     for (contender, factor) in [("go", 10.0), ("erlang", 1.0)] {
         let cuts = vec![cut(9_000, 0.01 * factor), cut(20, 0.4 * factor)];
         let rungs = vec![RungSeen::new(Rung::Process, cuts, None, None)];
-        run.durability.push(Durability {
-            contender: contender.into(),
-            seed: 1,
-            promised_in: None,
-            class: class(&rungs),
-            rungs,
-        });
+        run.durability.push(Durability::new(contender.into(), 1, None, rungs));
     }
     let text = markdown(&run);
     assert!(text.contains("at most 9,000 of 40,000, over at most 4.00 s"), "{text}");
@@ -78,13 +66,9 @@ fn a_store_of_another_class_does_not_lack_a_figure() {
     let outcome = &mut run.outcomes[0];
     let other = outcome.rows.pop().unwrap().contender;
     assert!(markdown(&run).contains(" has no figure: "), "it lacks one in its own class");
-    run.durability.push(Durability {
-        contender: other,
-        seed: 1,
-        promised_in: None,
-        class: Some(Class::Power),
-        rungs: vec![],
-    });
+    let cut = Cut { acknowledged: 90, restart_s: Some(0.1), ..Cut::default() };
+    let kept = RungSeen::new(Rung::Process, vec![cut], None, None);
+    run.durability.push(Durability::new(other, 1, None, vec![kept]));
     assert!(!markdown(&run).contains(" has no figure: "), "{}", markdown(&run));
 }
 
@@ -97,15 +81,8 @@ fn a_chart_shows_rates_of_writes_by_what_was_lost_for_them() {
     for (contender, lost, span) in [(&first, 0, None), (&second, 7, Some(0.25))] {
         let cut = Cut { acknowledged: 90, lost, lost_span_s: span, ..Cut::default() };
         let cut = Cut { restart_s: Some(0.1), ..cut };
-        let rungs = vec![RungSeen::new(Rung::Process, vec![cut], None, None)];
-        let class = class(&rungs);
-        run.durability.push(Durability {
-            contender: contender.clone(),
-            seed: 1,
-            promised_in: None,
-            class,
-            rungs,
-        });
+        let rungs = Rung::ALL.map(|rung| RungSeen::new(rung, vec![cut.clone()], None, None));
+        run.durability.push(Durability::new(contender.clone(), 1, None, rungs.into()));
     }
     ask(&mut run, &["get", "set"]);
     assert!(!html(&run).contains(CHART), "a mix is no rate of writes");
@@ -142,6 +119,29 @@ fn what_durability_costs_leads_every_form() {
     assert!(header.contains(says) && header.contains(CHART), "{header}");
     // Who answers most comes after it.
     assert!(header.contains("is first of those ranked"), "{header}");
+}
+
+/// Else those that survive their own crash seem to be alike, and one that syncs each write stands
+/// beside one that never does.
+#[test]
+fn a_class_of_which_a_rung_wasnt_checked_is_told_as_open_everywhere() {
+    let mut run = fixture::stores();
+    for seen in &mut run.durability {
+        seen.rungs.truncate(1);
+        seen.rungs[0].verdict = CutVerdict::Kept;
+    }
+    for outcome in &mut run.outcomes {
+        (outcome.class, outcome.class_at_most) = (Some(Class::Process), Some(Class::Power));
+    }
+    let wide = Terminal { columns: 200, colour: false };
+    let forms = [("terminal", terminal(&run, wide)), ("Markdown", markdown(&run))];
+    for (form, text) in forms.into_iter().chain([("HTML", html(&run))]) {
+        assert!(text.contains("its own crash, and perhaps a power cut"), "{form}: {text}");
+        let section = "stores that survive their own crash, and perhaps a power cut";
+        assert!(text.contains(section), "{form}: {text}");
+        assert!(!text.contains("none lost when"), "{form}: {text}");
+    }
+    assert!(!html(&run).contains(CHART), "what is lost for a rate isn't known");
 }
 
 /// A rate that doesn't stand costs nothing that anybody could name.

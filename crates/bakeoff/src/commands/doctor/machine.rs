@@ -27,6 +27,20 @@ pub fn runs(checkup: &Checkup) -> Line {
     }
 }
 
+/// What stores write to.
+pub fn data(checkup: &Checkup) -> Line {
+    let (what, (folder, file_system)) = ("data of stores", &checkup.data);
+    let on = file_system.as_ref().map_or("an unknown file system", |it| &*it.name);
+    let found = format!("in {}, on {on}", folder.display());
+    if file_system.as_ref().is_some_and(|it| it.in_memory) {
+        let advice = "There a sync costs nothing, so a store that survives a machine's stop has \
+                     invalid figures. Set `TMPDIR` to a folder on a disk.";
+        Line::note(what, found).advise(advice)
+    } else {
+        Line::fine(what, found)
+    }
+}
+
 /// The processors as they are described, which is all that the places below follow from.
 pub fn processors(checkup: &Checkup) -> Line {
     let machine = &checkup.machine;

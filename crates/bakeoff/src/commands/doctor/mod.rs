@@ -87,7 +87,7 @@ fn study(arguments: &Arguments) -> Result<Option<Study>, String> {
 /// All that was looked at, what harms most first.
 fn lines(checkup: &Checkup) -> Vec<Line> {
     let trials = checkup.trials.as_deref().unwrap_or_default();
-    let mut lines = vec![sensors::trial(checkup), machine::runs(checkup)];
+    let mut lines = vec![sensors::trial(checkup), machine::runs(checkup), machine::data(checkup)];
     lines.extend(connections::open_files(checkup));
     lines.extend(sensors::checks(trials));
     lines.extend(sensors::quota(checkup, trials));

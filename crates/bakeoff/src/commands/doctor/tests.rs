@@ -1,8 +1,8 @@
 use lab::trial::nobody::{Checkup, Demands, Nobody, Room, Tools};
 use report::Terminal;
 use result::evidence::{
-    Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample,
-    ServerUse, ThreadUse, Work,
+    Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, FileSystem, Limits, MachineUse, Place,
+    Sample, ServerUse, ThreadUse, Work,
 };
 use result::plan::{Cores, Machine, Setting, Version};
 
@@ -115,6 +115,7 @@ fn with_places(places: [Place; 2], change: impl Fn(&mut Evidence)) -> Checkup {
         no_port: None,
         leftovers: Vec::new(),
         runs: Room { at: "/runs".into(), is_writable: true, free_bytes: Some(20 << 30) },
+        data: ("/tmp".into(), Some(FileSystem { name: "ext4".into(), in_memory: false })),
         profiles: vec![Demands { name: Some("quick".into()), loads: loads.into(), refused: None }],
         contenders: Some(vec![tools("go", Ok("go version go1.24"))]),
     }
@@ -176,6 +177,7 @@ fn of_a_machine_on_which_nothing_is_wrong_each_line_is_fine() {
 
     fine         a trial of nobody: was started, watched and stopped
     fine         room for runs: 20.0 GiB in /runs
+    fine         data of stores: in /tmp, on ext4
     fine         open files: enough for 1,000 connections
     fine         shared-cores: none shared
     fine         quiet-machine: others 0.01 cores, steal 0.0 %

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::place::{Host, ThisMachine};
+use lab::place::{Host, ThisMachine, disk};
 use lab::run::Event;
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
@@ -56,6 +56,9 @@ impl Progress {
             }
             Event::Planned { run, folder, trials, seconds } => {
                 self.say(&ready(run, folder, *trials, *seconds));
+                if run.study.kind.keeps_data() {
+                    self.say_where_data_lie();
+                }
             }
             Event::CutsOff { store, cuts } => self.show_with_clock(&format!(
                 "{store} · cut off {} in each way, and read back",
@@ -130,6 +133,18 @@ impl Progress {
                 units::count(work.rate),
                 verdict(&trial.findings),
                 time(seconds_left)
+            ));
+        }
+    }
+
+    /// Says where stores have their data, if that isn't the folder that it would be.
+    fn say_where_data_lie(&self) {
+        let (asked, folder) = (std::env::temp_dir(), disk::folder_for_data());
+        if folder != asked {
+            self.say(&format!(
+                "Stores have their data in {}: {} lies in memory, where a sync costs nothing.",
+                folder.display(),
+                asked.display()
             ));
         }
     }

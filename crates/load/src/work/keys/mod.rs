@@ -6,9 +6,11 @@
 //! - [`choice`]: which operation, of which key;
 //! - [`value`]: bytes that tell which write they are of;
 //! - [`register`]: which of its own writes a thread may no longer read;
+//! - [`read_back`]: which keys a store has to have when it is over;
 //! - this file: what an answer is worth.
 
 pub(crate) mod choice;
+pub mod read_back;
 pub(crate) mod register;
 pub(crate) mod value;
 
@@ -54,7 +56,7 @@ impl KeysWork {
         KeysWork {
             choice: Choice::new(keys, seed),
             values,
-            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }),
+            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }, seed),
             writer: 0,
             keys: Arc::new(keys.clone()),
             seen: KeysSeen::default(),

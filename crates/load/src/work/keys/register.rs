@@ -6,6 +6,7 @@
 //! under way together either may be the last, and of other threads' nothing is known here.
 
 use super::choice::PRELOADED;
+use crate::plan::template::mix;
 
 /// Keys whose writes are remembered: what stays in a processor's cache.
 const KEPT_MAX: u64 = 1 << 15;
@@ -16,6 +17,8 @@ pub(crate) struct Register {
     /// One of so many keys is remembered, as a power of two: a division a request would be
     /// dear.
     every: u32,
+    /// Which of so many, by the seed: else a store would know them.
+    from: u64,
     of: Vec<Own>,
 }
 
@@ -47,15 +50,16 @@ impl Own {
 
 impl Register {
     /// Of so many keys; of none where no write is read, which spares each request a look.
-    pub(crate) fn new(keys: u64) -> Register {
+    pub(crate) fn new(keys: u64, seed: u64) -> Register {
         let every = keys.div_ceil(KEPT_MAX).next_power_of_two();
         let of = vec![Own::NOTHING; keys.div_ceil(every) as usize];
-        Register { every: every.trailing_zeros(), of }
+        Register { every: every.trailing_zeros(), from: mix(!seed) & (every - 1), of }
     }
 
     fn own(&mut self, key: u64) -> Option<&mut Own> {
         let nth = key >> self.every;
-        if nth << self.every == key { self.of.get_mut(nth as usize) } else { None }
+        let is_kept = (nth << self.every) + self.from == key;
+        if is_kept { self.of.get_mut(nth as usize) } else { None }
     }
 
     /// A write is about to be sent.
@@ -104,7 +108,7 @@ mod tests {
 
     /// Writes 10 and 20 of key 3, one after the other.
     fn in_turn() -> Register {
-        let mut register = Register::new(100);
+        let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.is_done(3, 10, 1_000);
         register.begins(3, 20);
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn of_writes_under_way_together_either_may_be_the_last() {
-        let mut register = Register::new(100);
+        let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 20);
         register.is_done(3, 20, 1_000);
@@ -141,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_write_that_was_never_acknowledged_may_come_at_any_time() {
-        let mut register = Register::new(100);
+        let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 20);
         register.is_done(3, 20, 1_000);
@@ -152,7 +156,7 @@ mod tests {
 
     #[test]
     fn one_that_is_sent_again_is_one_write() {
-        let mut register = Register::new(100);
+        let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 10);
         register.is_done(3, 10, 1_000);
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_register_of_no_keys_knows_of_no_write() {
-        let mut register = Register::new(0);
+        let mut register = Register::new(0, 7);
         register.begins(0, 10);
         register.is_done(0, 10, 1_000);
         assert!(!register.was_written(0, 2_000));
@@ -170,7 +174,7 @@ mod tests {
 
     #[test]
     fn of_very_many_keys_some_are_remembered() {
-        let mut register = Register::new(5_000_000);
+        let mut register = Register::new(5_000_000, 7);
         assert!(register.of.len() <= KEPT_MAX as usize);
         for key in 0..1_000 {
             register.begins(key, 10);

@@ -1,9 +1,9 @@
 //! Values that tell which write they are of, and are held to each of their bytes.
 //!
-//! A header names the write, the key, the writer and the length. All behind it is filler: words
-//! that go up from a random one by the same odd step. The first follows from seed, write and key.
-//! So a value is made and checked without a look at memory beside it, and no store that looks for
-//! words that it saw before makes it smaller.
+//! A header names the write, the key, the writer and the length. All behind it is filler: words of
+//! a stream whose key follows from seed, write and key. So a value is made and checked without a
+//! look at memory beside it. Of a word only half of a product's bits are told, of two numbers that
+//! nobody has, so that none gives away the next: no store keeps a value in less than its bytes.
 
 use crate::plan::keys::VALUE_BYTES_MIN;
 use std::ops::RangeInclusive;
@@ -14,7 +14,8 @@ use crate::plan::template::mix;
 pub(crate) const HEADER_BYTES: usize = VALUE_BYTES_MIN as usize;
 /// Bytes of a word of filler.
 const WORD: usize = 8;
-/// From a word of filler to the next: 2⁶⁴ by the golden ratio, so that all of its bytes change.
+/// From one number that a word is made of to the next: 2⁶⁴ by the golden ratio, so that all of its
+/// bytes change.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Makes values and checks them.
@@ -55,20 +56,18 @@ impl Values {
         room.extend_from_slice(&Header { write, key, writer, length }.bytes());
         let begin = room.len();
         room.resize(begin + length as usize - HEADER_BYTES, 0);
-        let first = self.first_word(write, key);
+        let mut filler = self.filler(write, key);
         let mut words = room[begin..].chunks_exact_mut(WORD);
-        let mut word = first;
         for bytes in &mut words {
-            bytes.copy_from_slice(&word.to_le_bytes());
-            word = word.wrapping_add(STEP);
+            bytes.copy_from_slice(&filler.next().to_le_bytes());
         }
         let rest = words.into_remainder();
-        rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
+        rest.copy_from_slice(&filler.next().to_le_bytes()[..rest.len()]);
     }
 
-    /// The first word of the filler.
-    fn first_word(&self, write: u64, key: u64) -> u64 {
-        mix(self.seed ^ write ^ mix(key))
+    fn filler(&self, write: u64, key: u64) -> Filler {
+        let drawn = mix(self.seed ^ write ^ mix(key));
+        Filler { at: drawn, secret: mix(!self.seed ^ drawn.rotate_left(32)) }
     }
 
     /// The header of a value that was asked for under this key, if it is whole and of that key.
@@ -88,29 +87,44 @@ impl Values {
         if header.length as usize != value.len() || !self.bytes.contains(&header.length) {
             return Err(format!("{} bytes, where its head says {}", value.len(), header.length));
         }
-        match first_other_byte(&value[HEADER_BYTES..], self.first_word(header.write, key)) {
+        match first_other_byte(&value[HEADER_BYTES..], self.filler(header.write, key)) {
             None => Ok(header),
             Some(at) => Err(format!("another byte than was written at {}", HEADER_BYTES + at)),
         }
     }
 }
 
-/// The first byte that isn't the filler's that begins with this word.
-fn first_other_byte(filler: &[u8], first: u64) -> Option<usize> {
-    let (words, rest) = filler.as_chunks::<WORD>();
-    let mut word = first;
-    // All words, without a look at each by itself, which the processor does several at a time.
+/// The words of a value's filler, one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Filler {
+    at: u64,
+    secret: u64,
+}
+
+impl Filler {
+    /// Both halves of a product, folded, as wyhash has them.
+    fn next(&mut self) -> u64 {
+        self.at = self.at.wrapping_add(STEP);
+        let product = u128::from(self.at) * u128::from(self.at ^ self.secret);
+        product as u64 ^ (product >> 64) as u64
+    }
+}
+
+/// The first byte that isn't this filler's.
+fn first_other_byte(bytes: &[u8], filler: Filler) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<WORD>();
+    let mut should = filler;
+    // All words, without a branch at each.
     let mut differences = 0;
     for bytes in words {
-        differences |= u64::from_le_bytes(*bytes) ^ word;
-        word = word.wrapping_add(STEP);
+        differences |= u64::from_le_bytes(*bytes) ^ should.next();
     }
-    if differences == 0 && *rest == word.to_le_bytes()[..rest.len()] {
+    if differences == 0 && *rest == should.next().to_le_bytes()[..rest.len()] {
         return None;
     }
-    let words = (0..).map(|number: u64| first.wrapping_add(number.wrapping_mul(STEP)));
-    let should = words.flat_map(u64::to_le_bytes);
-    filler.iter().zip(should).position(|(is, should)| *is != should)
+    let mut should = filler;
+    let words = std::iter::repeat_with(|| should.next().to_le_bytes());
+    bytes.iter().zip(words.flatten()).position(|(is, should)| *is != should)
 }
 
 impl Header {
@@ -164,6 +178,33 @@ mod tests {
             let read = values.check(&bytes, 9);
             // Its writer alone is held to nothing but the rule of what may be read.
             prop_assert_eq!(read.is_ok(), (16..20).contains(&at), "{:?}", read);
+        }
+    }
+
+    /// Else a store keeps 20,000 bytes in 32, and seems to write what it doesn't.
+    #[test]
+    fn no_word_of_a_value_gives_away_the_next() {
+        let bytes = value(&Values::new(7, 20_000..=20_000), 5, 9);
+        let words: Vec<u64> = bytes[HEADER_BYTES..]
+            .as_chunks::<WORD>()
+            .0
+            .iter()
+            .map(|word| u64::from_le_bytes(*word))
+            .collect();
+        // Neither as they are, nor as steps from one to the next, nor as steps of steps.
+        let steps = |words: &[u64]| -> Vec<u64> {
+            words.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect()
+        };
+        let ratios: Vec<u64> = words.windows(2).map(|pair| pair[0] ^ pair[1]).collect();
+        for of in [words.clone(), steps(&words), steps(&steps(&words)), ratios] {
+            let distinct: std::collections::HashSet<u64> = of.iter().copied().collect();
+            assert_eq!(distinct.len(), of.len());
+        }
+        // Each bit is set as often as not, within five standard deviations.
+        for bit in 0..64 {
+            let set = words.iter().filter(|word| **word >> bit & 1 == 1).count() as f64;
+            let (half, deviation) = (words.len() as f64 / 2.0, (words.len() as f64).sqrt() / 2.0);
+            assert!((set - half).abs() < 5.0 * deviation, "bit {bit}: {set}");
         }
     }
 
