@@ -35,7 +35,7 @@ pub(crate) struct KeysWork {
     pub(crate) values: Values,
     register: Register,
     /// The thread: the writer that its values name.
-    pub(crate) writer: u32,
+    pub(crate) writer: u16,
     seen: KeysSeen,
 }
 
@@ -167,7 +167,7 @@ impl Work for KeysWork {
     type Answer<'a> = Reply<'a>;
 
     fn of_thread(&self, thread: usize) -> KeysWork {
-        KeysWork { writer: thread as u32, ..self.clone() }
+        KeysWork { writer: thread as u16, ..self.clone() }
     }
 
     fn classes(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Values that tell which write they are of, and are held to each of their bytes.
 //!
-//! A header names the write, the key, the writer and the length. All behind it is filler: words of
+//! A header names the write, the key, the writer, the run by its seed, and the length. All behind it is filler: words of
 //! a stream whose key follows from seed, write and key. So a value is made and checked without a
 //! look at memory beside it. Of a word only half of a product's bits are told, of two numbers that
 //! nobody has, so that none gives away the next: no store keeps a value in less than its bytes.
@@ -10,8 +10,10 @@ use std::ops::RangeInclusive;
 
 use crate::plan::template::mix;
 
-/// Write, key, writer, length: two numbers of eight bytes, two of four.
+/// Write, key, writer and run, length: two numbers of eight bytes, two of two, one of four.
 pub(crate) const HEADER_BYTES: usize = VALUE_BYTES_MIN as usize;
+/// Where the run lies in the header.
+const RUN_AT: usize = 18;
 /// Bytes of a word of filler.
 const WORD: usize = 8;
 /// From one number that a word is made of to the next: 2⁶⁴ by the golden ratio, so that all of its
@@ -30,7 +32,9 @@ pub(crate) struct Values {
 pub(crate) struct Header {
     pub write: u64,
     pub key: u64,
-    pub writer: u32,
+    pub writer: u16,
+    /// What tells the values of runs with different seeds apart, but for chance.
+    run: u16,
     pub length: u32,
 }
 
@@ -51,9 +55,9 @@ impl Values {
     }
 
     /// Appends the value that a writer gives a key.
-    pub(crate) fn append(&self, write: u64, key: u64, writer: u32, room: &mut Vec<u8>) {
+    pub(crate) fn append(&self, write: u64, key: u64, writer: u16, room: &mut Vec<u8>) {
         let length = self.length(write);
-        room.extend_from_slice(&Header { write, key, writer, length }.bytes());
+        room.extend_from_slice(&Header { write, key, writer, run: self.run(), length }.bytes());
         let begin = room.len();
         room.resize(begin + length as usize - HEADER_BYTES, 0);
         let mut filler = self.filler(write, key);
@@ -63,6 +67,10 @@ impl Values {
         }
         let rest = words.into_remainder();
         rest.copy_from_slice(&filler.next().to_le_bytes()[..rest.len()]);
+    }
+
+    fn run(&self) -> u16 {
+        mix(self.seed.rotate_left(32)) as u16
     }
 
     fn filler(&self, write: u64, key: u64) -> Filler {
@@ -86,6 +94,13 @@ impl Values {
         }
         if header.length as usize != value.len() || !self.bytes.contains(&header.length) {
             return Err(format!("{} bytes, where its head says {}", value.len(), header.length));
+        }
+        if header.run != self.run() {
+            return Err(
+                "a value whose head names another run: it was written with another --seed, \
+                        it seems"
+                    .into(),
+            );
         }
         match first_other_byte(&value[HEADER_BYTES..], self.filler(header.write, key)) {
             None => Ok(header),
@@ -132,7 +147,8 @@ impl Header {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&self.write.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.key.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.writer.to_le_bytes());
+        bytes[16..RUN_AT].copy_from_slice(&self.writer.to_le_bytes());
+        bytes[RUN_AT..20].copy_from_slice(&self.run.to_le_bytes());
         bytes[20..].copy_from_slice(&self.length.to_le_bytes());
         bytes
     }
@@ -141,7 +157,8 @@ impl Header {
         let header = value.first_chunk::<HEADER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(*header[at..].first_chunk().expect("24 bytes"));
         let short = |at: usize| u32::from_le_bytes(*header[at..].first_chunk().expect("24 bytes"));
-        Some(Header { write: number(0), key: number(8), writer: short(16), length: short(20) })
+        let (writer, run) = (short(16) as u16, (short(16) >> 16) as u16);
+        Some(Header { write: number(0), key: number(8), writer, run, length: short(20) })
     }
 }
 
@@ -177,7 +194,7 @@ mod tests {
             bytes[at] ^= 1 << bit;
             let read = values.check(&bytes, 9);
             // Its writer alone is held to nothing but the rule of what may be read.
-            prop_assert_eq!(read.is_ok(), (16..20).contains(&at), "{:?}", read);
+            prop_assert_eq!(read.is_ok(), (16..RUN_AT).contains(&at), "{:?}", read);
         }
     }
 
@@ -214,7 +231,7 @@ mod tests {
         let wrong = |bytes: &[u8]| values.check(bytes, 9).unwrap_err();
         assert_eq!(wrong(&value(&values, 5, 8)), "the value of key 8");
         let of_another_run = value(&Values::new(8, 100..=100), 5, 9);
-        assert_eq!(wrong(&of_another_run), "another byte than was written at 24");
+        assert!(wrong(&of_another_run).ends_with("written with another --seed, it seems"));
         assert_eq!(wrong(b"x"), "1 bytes, too few for a value that was written here");
     }
 }
