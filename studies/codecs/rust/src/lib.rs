@@ -227,7 +227,12 @@ impl Letters {
 }
 
 /// Where bytes have the letters that a round changes: there those of another letter differ.
-fn places<T: Thing>(encoded: &[u8], thing: &T, form: &Form<T>, records: u64) -> Outcome<Vec<usize>> {
+fn places<T: Thing>(
+    encoded: &[u8],
+    thing: &T,
+    form: &Form<T>,
+    records: u64,
+) -> Outcome<Vec<usize>> {
     let mut other = thing.clone();
     other.change('b');
     let other = (form.encode)(&other)?;
@@ -249,8 +254,9 @@ fn work<T: Thing>(
     let Form { encode, decode } = form;
     let (mut things, mut encoded) = (things.to_vec(), encoded);
     let all = encoded.iter().zip(&things);
-    let places =
-        all.map(|(bytes, thing)| places(bytes, thing, form, records)).collect::<Result<Vec<_>, _>>()?;
+    let places = all
+        .map(|(bytes, thing)| places(bytes, thing, form, records))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut letters = Letters(argument("--seed").parse()?);
     let mut account = Account::begin(argument("--seconds").parse()?);
     loop {
