@@ -224,7 +224,7 @@ fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(),
     match there {
         Ok(None) => Ok(()),
         Ok(Some(key)) => Err(format!(
-            "its data lie elsewhere: started on an empty disk, it has key {key} of this cut"
+            "its data lie elsewhere: started on an empty disk, it has {key}, which was written before the cut"
         )),
         Err(Unread::Refused(why) | Unread::Ended(why)) => Err(no(&why)),
     }

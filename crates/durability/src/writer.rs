@@ -14,10 +14,8 @@ use fastrand::Rng;
 use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::study::contender::Speaks;
 
-use crate::value::Key;
+use crate::value::{CONNECTIONS, Key};
 
-/// Connections that write at once.
-pub const CONNECTIONS: u32 = 16;
 /// A write without an answer for so long is given up, and its connection with it.
 const WITHIN: Duration = Duration::from_secs(10);
 
