@@ -10,8 +10,8 @@ use fastrand::Rng;
 const SHORT: std::ops::Range<usize> = 40..400;
 /// Lengths of the others. They take several pages, so that one is sooner cut within.
 const LONG: std::ops::Range<usize> = 4_000..60_000;
-/// Connections that write at once.
-pub const CONNECTIONS: u32 = 16;
+/// The most connections that write at once.
+pub const CONNECTIONS_MAX: u32 = 32;
 /// One value of so many is long.
 const ONE_LONG_OF: u32 = 64;
 
@@ -30,7 +30,8 @@ impl Key {
     /// As the store has it: of the form that keys of a load have, so that no store knows by it
     /// that it will be cut off.
     pub fn name(&self) -> String {
-        let place = u64::from(self.number) * u64::from(CONNECTIONS) + u64::from(self.connection);
+        let place =
+            u64::from(self.number) * u64::from(CONNECTIONS_MAX) + u64::from(self.connection);
         format!("key:{place:012}")
     }
 
