@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use keeper::Order;
 use keeper::kept::Kept;
+use lab::contract::store::KEY;
 use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::place::{Host, ThisMachine};
 use lab::study::contender::Speaks;
@@ -57,6 +58,8 @@ pub struct Job {
     pub speaks: Speaks,
     /// Seconds that it may take until its first right answer.
     pub ready_within_s: f64,
+    /// Connections that write to it at once.
+    pub connections: u32,
     /// In which way it is cut off.
     pub rung: Rung,
     /// After so many seconds of writing.
@@ -224,7 +227,7 @@ fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(),
     match there {
         Ok(None) => Ok(()),
         Ok(Some(key)) => Err(format!(
-            "its data lie elsewhere: started on an empty disk, it has key {key} of this cut"
+            "its data lie elsewhere: started on an empty disk, it has {key}, which was written before the cut"
         )),
         Err(Unread::Refused(why) | Unread::Ended(why)) => Err(no(&why)),
     }
@@ -274,7 +277,7 @@ fn wait_until_ready(job: &Job, store: &Kept, stop: &Stop) -> Result<(), String> 
     let began = Instant::now();
     loop {
         let answer = StoreClient::connect(job.address, job.speaks, ANSWER_WITHIN)
-            .and_then(|mut client| client.get("is it there"));
+            .and_then(|mut client| client.get(KEY));
         let seen = match answer {
             Ok(_) => break,
             // RESP's words for a store that reads its data still.
@@ -314,7 +317,7 @@ fn write_and_cut(
     stop: &Stop,
 ) -> Result<(Written, Option<String>), String> {
     let mut random = Rng::with_seed(job.seed);
-    let writing = Writing::begin(job.address, job.speaks, job.seed);
+    let writing = Writing::begin((job.address, job.connections), job.speaks, job.seed);
     while writing.elapsed().as_secs_f64() < job.moment_s
         && !stop.asked()
         && store.exited().is_none()

@@ -1,6 +1,7 @@
 //! The ladder: which cuts are made of a contender, and what they say together.
 
 use std::io::{BufRead, BufReader, Write};
+use std::ops::RangeInclusive;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -15,12 +16,15 @@ use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::plan::Cores;
 
 use crate::cut::{self, Answer, Job, data_folder};
+use crate::value::CONNECTIONS_MAX;
 
 /// Cuts a rung, unless others are asked for.
 pub const CUTS: u32 = 5;
 /// Seconds of writing before a cut, drawn from here. A store that flushes every second has done
 /// so at the end of it.
 const MOMENTS_S: (f64, f64) = (1.0, 2.0);
+/// Connections that write at once, drawn from here.
+const CONNECTIONS: RangeInclusive<u32> = 8..=CONNECTIONS_MAX;
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// For all of a cut but the store's three starts, and its refusals to be read.
@@ -120,7 +124,9 @@ fn job(
     let address = host.free_address()?;
     let within = host.scratch_on_disk();
     let folder = data_folder(&within);
-    let mut order = order(contender, host, &host.split(Cores::All), address, folder.clone())?;
+    // As in trials: else a store knows by its cores that it will be cut off.
+    let cores = if random.bool() { Cores::All } else { Cores::One };
+    let mut order = order(contender, host, &host.split(cores), address, folder.clone())?;
     let files = order.scratch.take().map(|scratch| scratch.files).unwrap_or_default();
     order.folder = Some(folder);
     let (earliest, latest) = MOMENTS_S;
@@ -131,6 +137,7 @@ fn job(
         address,
         speaks,
         ready_within_s: contender.file.ready_within_s,
+        connections: random.u32(CONNECTIONS),
         rung,
         moment_s: earliest + (latest - earliest) * random.f64(),
         in_snapshot: number == cuts && cuts > 1,

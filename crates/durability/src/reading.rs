@@ -196,6 +196,6 @@ mod tests {
             Reader { address, speaks, seed, refuses_within, stop }.first_there(&[3])
         };
         assert_eq!(there(b"$-1\r\n"), Ok(None));
-        assert_eq!(there(b"$1\r\nx\r\n"), Ok(Some("d00000007:0:0".into())));
+        assert_eq!(there(b"$1\r\nx\r\n"), Ok(Some("key:000000000000".into())));
     }
 }

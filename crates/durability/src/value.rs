@@ -10,6 +10,8 @@ use fastrand::Rng;
 const SHORT: std::ops::Range<usize> = 40..400;
 /// Lengths of the others. They take several pages, so that one is sooner cut within.
 const LONG: std::ops::Range<usize> = 4_000..60_000;
+/// The most connections that write at once.
+pub const CONNECTIONS_MAX: u32 = 32;
 /// One value of so many is long.
 const ONE_LONG_OF: u32 = 64;
 
@@ -25,10 +27,12 @@ pub struct Key {
 }
 
 impl Key {
-    /// As the store has it.
+    /// As the store has it: of the form that keys of a load have, so that no store knows by it
+    /// that it will be cut off.
     pub fn name(&self) -> String {
-        let Key { seed, connection, number } = self;
-        format!("d{:08x}:{connection}:{number}", *seed as u32)
+        let place =
+            u64::from(self.number) * u64::from(CONNECTIONS_MAX) + u64::from(self.connection);
+        format!("key:{place:012}")
     }
 
     /// What its value is in this version, which counts from 1.
@@ -54,7 +58,7 @@ impl Key {
         let mut words = value.splitn(3, |&byte| byte == b' ');
         let name = words.next().unwrap_or_default();
         let version = words.next().and_then(|it| std::str::from_utf8(it).ok()?.parse().ok());
-        let Some(version) = version.filter(|_| name.starts_with(b"d")) else {
+        let Some(version) = version.filter(|_| name.starts_with(b"key:")) else {
             return Err(format!("{} bytes that were never written", value.len()));
         };
         if name != self.name().as_bytes() {

@@ -16,8 +16,6 @@ use lab::study::contender::Speaks;
 
 use crate::value::Key;
 
-/// Connections that write at once.
-pub const CONNECTIONS: u32 = 16;
 /// A write without an answer for so long is given up, and its connection with it.
 const WITHIN: Duration = Duration::from_secs(10);
 
@@ -54,14 +52,14 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// Begins to write.
-    pub fn begin(address: SocketAddr, speaks: Speaks, seed: u64) -> Writing {
+    /// Begins to write on so many connections.
+    pub fn begin((address, connections): (SocketAddr, u32), speaks: Speaks, seed: u64) -> Writing {
         let (began, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
         let connection = |connection: u32| {
             let is_over = is_over.clone();
             std::thread::spawn(move || write(address, speaks, (seed, connection), began, &is_over))
         };
-        let threads = (0..CONNECTIONS).map(connection).collect();
+        let threads = (0..connections).map(connection).collect();
         Writing { began, is_over, threads }
     }
 

@@ -1,7 +1,7 @@
 //! What became of a store's acknowledged writes, at the terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen, Word};
+use result::durability::{Cut, CutVerdict, Durability, Promise, Rung, RungSeen};
 
 use crate::Terminal;
 use crate::text::visible;
@@ -92,11 +92,11 @@ fn row(seen: &RungSeen) -> [String; 7] {
         seen.longest_loss_s().map_or_else(nothing, seconds),
         restarts.reduce(f64::max).map_or_else(nothing, seconds),
         seen.promise_s.map_or_else(nothing, seconds),
-        match seen.word() {
-            Word::None => nothing(),
-            Word::NotTried => "not tried".into(),
-            Word::Kept => "kept".into(),
-            Word::Broken => "broken".into(),
+        match seen.promise() {
+            Promise::None => nothing(),
+            Promise::NotTried => "not tried".into(),
+            Promise::Kept => "kept".into(),
+            Promise::Broken => "broken".into(),
         },
     ]
 }
@@ -137,7 +137,7 @@ fn notes(seen: &RungSeen) -> Vec<String> {
     if let CutVerdict::NotChecked(why) = &seen.verdict {
         notes.push(format!("not checked: {}", visible(why)));
     }
-    if seen.word() == Word::NotTried {
+    if seen.promise() == Promise::NotTried {
         notes.push(
             "its word wasn't tried: it may lose writes of a longer time than any cut had".into(),
         );

@@ -1,7 +1,7 @@
 //! What stores kept where they were cut off: a line a store, alike in all forms of a report.
 
 use result::Run;
-use result::durability::{CutVerdict, Durability, Rung, RungSeen, Word};
+use result::durability::{CutVerdict, Durability, Promise, Rung, RungSeen};
 
 use crate::contenders;
 use crate::durability::{lost, seconds, word};
@@ -38,9 +38,9 @@ fn line(run: &Run, seen: &Durability) -> [String; 6] {
         let of_rung = seen.rungs.iter().find(|seen| seen.rung == rung);
         of_rung.map_or_else(|| units::NOTHING.into(), what)
     });
-    let words: Vec<Word> = seen.rungs.iter().map(RungSeen::word).collect();
+    let words: Vec<Promise> = seen.rungs.iter().map(RungSeen::promise).collect();
     let has = |word| words.contains(&word);
-    let word = match (has(Word::Broken), has(Word::Kept), has(Word::NotTried)) {
+    let word = match (has(Promise::Broken), has(Promise::Kept), has(Promise::NotTried)) {
         (true, ..) => "broken",
         (_, true, false) => "kept",
         (_, true, true) => "kept as far as tried",

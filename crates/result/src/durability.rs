@@ -209,7 +209,7 @@ const ACKNOWLEDGED_MIN: u64 = 30;
 
 /// What became of a store's word on one rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum Promise {
     /// It promises nothing, or the rung wasn't checked.
     None,
     /// No cut could have shown that it is broken: none lost writes of so long a time, and none
@@ -240,29 +240,29 @@ impl RungSeen {
         };
         let bound = (verdict == CutVerdict::Kept).then(|| (3.0 / cuts.len() as f64).min(1.0));
         let seen = RungSeen { rung, verdict, cuts, bound, promise_s, kept_promise: None };
-        let kept_promise = match seen.word() {
-            Word::None | Word::NotTried => None,
-            Word::Kept => Some(true),
-            Word::Broken => Some(false),
+        let kept_promise = match seen.promise() {
+            Promise::None | Promise::NotTried => None,
+            Promise::Kept => Some(true),
+            Promise::Broken => Some(false),
         };
         RungSeen { kept_promise, ..seen }
     }
 
     /// What became of its word. It follows from the cuts, so that runs of older versions are
     /// held to the same.
-    pub fn word(&self) -> Word {
-        let Some(promise_s) = self.promise_s else { return Word::None };
+    pub fn promise(&self) -> Promise {
+        let Some(promise_s) = self.promise_s else { return Promise::None };
         match self.verdict {
-            CutVerdict::NotChecked(_) => Word::None,
-            CutVerdict::Corrupt | CutVerdict::DoesNotStart => Word::Broken,
+            CutVerdict::NotChecked(_) => Promise::None,
+            CutVerdict::Corrupt | CutVerdict::DoesNotStart => Promise::Broken,
             CutVerdict::Kept | CutVerdict::Lost => {
                 let may_lose_s = may_lose_s(promise_s);
                 if self.cuts.iter().any(|cut| cut.lost_more_than(may_lose_s)) {
-                    Word::Broken
+                    Promise::Broken
                 } else if self.cuts.iter().any(|cut| cut.moment_s > may_lose_s) {
-                    Word::Kept
+                    Promise::Kept
                 } else {
-                    Word::NotTried
+                    Promise::NotTried
                 }
             }
         }
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(kept(1.0, 1.2), Some(false));
         assert_eq!(kept(0.0, 0.001), Some(false), "nothing was to be lost");
         let none = RungSeen::new(Rung::Machine, vec![cut(7, 1.0)], None, None);
-        assert_eq!((none.kept_promise, none.word()), (None, Word::None));
+        assert_eq!((none.kept_promise, none.promise()), (None, Promise::None));
     }
 
     /// Else a store that loses all that it had is told as one that kept its word, since the word
@@ -438,13 +438,13 @@ mod tests {
         let all_lost = Cut { lost: 1000, ..cut(7, 1.5) };
         for cuts in [vec![all_lost], vec![cut(0, 0.0)]] {
             let seen = RungSeen::new(Rung::Process, cuts.clone(), Some(300.0), None);
-            assert_eq!((seen.word(), seen.kept_promise), (Word::NotTried, None));
+            assert_eq!((seen.promise(), seen.kept_promise), (Promise::NotTried, None));
             let within = RungSeen::new(Rung::Process, cuts, Some(1.45), None);
-            assert_eq!(within.word(), Word::NotTried, "a flush takes its time");
+            assert_eq!(within.promise(), Promise::NotTried, "a flush takes its time");
         }
         let garbled = Cut { corrupt: 1, ..cut(0, 0.0) };
         let seen = RungSeen::new(Rung::Process, vec![garbled], Some(300.0), None);
-        assert_eq!(seen.word(), Word::Broken, "no promise is of garbage");
+        assert_eq!(seen.promise(), Promise::Broken, "no promise is of garbage");
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn a_store_whose_data_lie_elsewhere_survives_nothing_by_that() {
     let seen: Vec<Durability> = serde_json::from_str(&said.stdout).unwrap();
     let CutVerdict::NotChecked(why) = &seen[0].rungs[0].verdict else { panic!("{seen:?}") };
     match why.strip_prefix("its data lie elsewhere: ") {
-        Some(what) => assert!(what.starts_with("started on an empty disk, it has key "), "{why}"),
+        Some(what) => assert!(what.starts_with("started on an empty disk, it has key:"), "{why}"),
         None => skipped("skipped", why),
     }
 }

@@ -4,7 +4,7 @@ use result::figure::{DISK_BYTES, MEMORY, RATE};
 use result::finding::Verdict;
 use result::{Run, State};
 
-use crate::fixture::{Lab, STORES, Said};
+use crate::fixture::{Lab, STORES, Said, skipped};
 
 /// A contender that is the test store in this mode.
 fn store(lab: &Lab, mode: &str) {
@@ -72,6 +72,37 @@ fn a_store_that_lost_what_it_acknowledged_is_found_out() {
     assert_eq!(verdict(&run, "loses", "evictions"), Verdict::Invalid);
     let store = run.trials[0].evidence.store.as_ref().unwrap();
     assert!(store.missing > 0 && store.keys_there < Some(1000), "{store:?}");
+}
+
+/// A store that lies in this way, and a run of it that is asked this.
+fn lying(lab: &Lab, mode: &str) {
+    lab.write(&format!("studies/s/{mode}/lying.py"), include_str!("../fixture/lying.py"));
+    let run = format!("[\"python3\", \"$SOURCE/lying.py\", \"{mode}\"]");
+    lab.contender(mode, &run, "needs = { python3 = \"python3\" }\nspeaks = \"redis\"");
+}
+
+/// What is told of a store that lies has to be its lie, and of one that doesn't nothing.
+#[test]
+fn stores_that_lie_under_load_are_found_out_by_what_they_give() {
+    for (asks, modes, check) in [
+        ("mixed", &["honest", "stale-cold", "zero-fills", "early-wrong"][..], "errors"),
+        ("write", &["honest", "drops-some", "drops-all", "forgets-old"], "same-answers"),
+    ] {
+        let lab = Lab::of_stores();
+        lab.change_study("[\"read\"], keys", &format!("[\"{asks}\"], keys"));
+        modes.iter().for_each(|mode| lying(&lab, mode));
+        let said = lab.bakeoff(&["run", "s"]);
+        if said.is_absent() {
+            return skipped("skipped", said.stderr.trim_end());
+        }
+        let run = lab.run();
+        for mode in modes {
+            let expected = if *mode == "honest" { Verdict::Valid } else { Verdict::Invalid };
+            assert_eq!(verdict(&run, mode, check), expected, "{mode}: {said:?}");
+            assert_eq!(verdict(&run, mode, "contract"), Verdict::Valid, "{mode} while idle");
+        }
+        lab.assert_nothing_is_left();
+    }
 }
 
 #[test]

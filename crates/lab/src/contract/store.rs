@@ -15,7 +15,7 @@ use crate::study::contender::Speaks;
 /// Time for one operation.
 const WITHIN: Duration = Duration::from_secs(5);
 /// A key of the contract's own, which no load asks for: those begin otherwise.
-const KEY: &str = "contract:key";
+pub const KEY: &str = "contract:key";
 /// Seconds after which a value has to be forgotten.
 const EXPIRES_S: u32 = 2;
 /// By how many it may come early: memcached counts whole ones.

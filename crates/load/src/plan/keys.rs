@@ -150,11 +150,14 @@ pub struct Resp {
 }
 
 impl Keys {
-    /// Whether a value that was written may be gone, without any fault of the store's.
+    /// Whether a value that was written may be gone at the end, without any fault of the store's.
     pub(crate) fn may_be_gone(&self) -> bool {
-        self.evicts
-            || self.expires_s > 0
-            || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
+        self.may_be_gone_at_once() || self.expires_s > 0
+    }
+
+    /// Whether it may be gone at any time.
+    pub(crate) fn may_be_gone_at_once(&self) -> bool {
+        self.evicts || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
     }
 
     /// Whether what is written is read in the same run, so that a value may be an old one.

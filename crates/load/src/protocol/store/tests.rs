@@ -225,6 +225,23 @@ fn a_lost_write_is_found_by_the_older_value_that_comes_back() {
     }
 }
 
+/// Else a store that keeps nothing has every read forgiven.
+#[test]
+fn a_value_that_may_expire_has_to_be_there_until_it_can_have() {
+    for dialect in dialects() {
+        // The requests of a test take nanoseconds.
+        for (expires_s, missing) in [(2, Some(ErrorKind::Missing)), (1, None)] {
+            let keys = Keys { dialect: dialect.clone(), count: 20, expires_s, ..keys() };
+            let mut store = store(&keys);
+            let (write, read) = written_and_read(&store);
+            let key = store.work.asks(write).key;
+            assert_eq!(ask(&mut store, write, &stored(&dialect, write as u32), 9), None);
+            let miss = found(&dialect, key, read as u32, None);
+            assert_eq!(ask(&mut store, read, &miss, 9), missing, "{expires_s} s");
+        }
+    }
+}
+
 #[test]
 fn another_value_than_was_written_is_wrong() {
     for dialect in dialects() {

@@ -27,6 +27,9 @@ use crate::work::{Asked, Work};
 /// `key:` and twelve digits, as redis-benchmark's keys.
 pub(crate) const KEY_BYTES: usize = 16;
 
+/// A store may keep time in whole seconds, as memcached does: a value may expire so much sooner.
+const EXPIRY_GRAIN_S: u64 = 1;
+
 /// What a thread asks of a store, and what it remembers of that.
 #[derive(Debug, Clone)]
 pub(crate) struct KeysWork {
@@ -152,13 +155,27 @@ impl KeysWork {
     }
 
     fn judge_miss(&mut self, key: u64, of: Asked) -> Option<Box<Fault>> {
-        let must_be_there = self.keys.are_there || self.register.was_written(key, of.sent);
-        if self.keys.may_be_gone() || !must_be_there {
+        let must_be_there = if self.keys.may_be_gone_at_once() {
+            false
+        } else if self.keys.expires_s > 0 {
+            self.cannot_have_expired(key, of)
+        } else {
+            self.keys.are_there || self.register.was_written(key, of.sent)
+        };
+        if !must_be_there {
             self.seen.misses += 1;
             return None;
         }
         self.seen.missing += 1;
         Some(fault(ErrorKind::Missing, format!("{} isn't there, and was written", shown(key))))
+    }
+
+    /// Whether a key's value was written so lately that it was there still when it was asked for.
+    /// Of the preload nobody knows when it was.
+    fn cannot_have_expired(&mut self, key: u64, of: Asked) -> bool {
+        let lives = u64::from(self.keys.expires_s).saturating_sub(EXPIRY_GRAIN_S) * 1_000_000_000;
+        let written = self.register.written_at(key, of.sent);
+        written.is_some_and(|written| of.at < written.saturating_add(lives))
     }
 }
 
@@ -186,7 +203,7 @@ impl Work for KeysWork {
                 Some(fault(ErrorKind::ServerError, example))
             }
             Reply::Done => {
-                self.register.is_done(asked.key, asked.write, of.at);
+                self.register.is_done(asked.key, asked.write, (of.sent, of.at));
                 None
             }
             Reply::Value(value) => self.judge_key(value, asked.key, of),

@@ -36,11 +36,13 @@ struct Own {
     last: u64,
     /// Since when, in ns of the run's clock.
     since: u64,
+    /// How long it had taken by then, in µs, rounded up.
+    took_us: u32,
     under_way: u32,
 }
 
 impl Own {
-    const NOTHING: Own = Own { alone: NONE, last: NONE, since: 0, under_way: 0 };
+    const NOTHING: Own = Own { alone: NONE, last: NONE, since: 0, took_us: 0, under_way: 0 };
 
     /// The last write, if it was acknowledged before that time.
     fn written_by(&self, asked: u64) -> Option<u64> {
@@ -73,13 +75,14 @@ impl Register {
         own.under_way += 1;
     }
 
-    /// A write was acknowledged at this time. One that never was stays under way for ever: it
-    /// may still come to the store.
-    pub(crate) fn is_done(&mut self, key: u64, write: u64, at: u64) {
+    /// A write was sent at this time, and acknowledged at that. One that never was stays under way
+    /// for ever: it may still come to the store.
+    pub(crate) fn is_done(&mut self, key: u64, write: u64, (sent, at): (u64, u64)) {
         let Some(own) = self.own(key) else { return };
         own.under_way = own.under_way.saturating_sub(1);
         if own.alone == write {
             (own.alone, own.last, own.since) = (NONE, write, at);
+            own.took_us = u32::try_from(at.saturating_sub(sent).div_ceil(1000)).unwrap_or(u32::MAX);
         }
     }
 
@@ -100,6 +103,13 @@ impl Register {
     pub(crate) fn was_written(&mut self, key: u64, asked: u64) -> bool {
         self.own(key).is_some_and(|own| own.written_by(asked).is_some())
     }
+
+    /// When the last write that was acknowledged before that time had been sent.
+    pub(crate) fn written_at(&mut self, key: u64, asked: u64) -> Option<u64> {
+        let own = self.own(key)?;
+        own.written_by(asked)?;
+        Some(own.since.saturating_sub(u64::from(own.took_us) * 1000))
+    }
 }
 
 #[cfg(test)]
@@ -110,9 +120,9 @@ mod tests {
     fn in_turn() -> Register {
         let mut register = Register::new(100, 7);
         register.begins(3, 10);
-        register.is_done(3, 10, 1_000);
+        register.is_done(3, 10, (1_000, 1_000));
         register.begins(3, 20);
-        register.is_done(3, 20, 2_000);
+        register.is_done(3, 20, (2_000, 2_000));
         register
     }
 
@@ -133,13 +143,13 @@ mod tests {
         let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 20);
-        register.is_done(3, 20, 1_000);
-        register.is_done(3, 10, 1_100);
+        register.is_done(3, 20, (1_000, 1_000));
+        register.is_done(3, 10, (1_100, 1_100));
         assert_eq!(register.overwritten_by(3, 10, true, 2_000), None);
         assert_eq!(register.overwritten_by(3, 20, true, 2_000), None);
         // The next one is alone again, and follows both.
         register.begins(3, 30);
-        register.is_done(3, 30, 3_000);
+        register.is_done(3, 30, (3_000, 3_000));
         assert_eq!(register.overwritten_by(3, 20, true, 3_000), Some(30));
     }
 
@@ -148,10 +158,19 @@ mod tests {
         let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 20);
-        register.is_done(3, 20, 1_000);
+        register.is_done(3, 20, (1_000, 1_000));
         register.begins(3, 30);
-        register.is_done(3, 30, 2_000);
+        register.is_done(3, 30, (2_000, 2_000));
         assert_eq!(register.overwritten_by(3, 20, true, 3_000), None);
+    }
+
+    #[test]
+    fn a_write_lives_from_when_it_was_sent() {
+        let mut register = Register::new(100, 7);
+        register.begins(3, 10);
+        register.is_done(3, 10, (5_000_000, 7_000_500));
+        assert_eq!(register.written_at(3, 7_000_499), None);
+        assert_eq!(register.written_at(3, 8_000_000), Some(4_999_500), "it is told no later");
     }
 
     #[test]
@@ -159,7 +178,7 @@ mod tests {
         let mut register = Register::new(100, 7);
         register.begins(3, 10);
         register.begins(3, 10);
-        register.is_done(3, 10, 1_000);
+        register.is_done(3, 10, (1_000, 1_000));
         assert_eq!(register.overwritten_by(3, PRELOADED | 3, false, 1_000), Some(10));
     }
 
@@ -167,7 +186,7 @@ mod tests {
     fn a_register_of_no_keys_knows_of_no_write() {
         let mut register = Register::new(0, 7);
         register.begins(0, 10);
-        register.is_done(0, 10, 1_000);
+        register.is_done(0, 10, (1_000, 1_000));
         assert!(!register.was_written(0, 2_000));
         assert_eq!(register.overwritten_by(0, PRELOADED, false, 2_000), None);
     }
@@ -178,7 +197,7 @@ mod tests {
         assert!(register.of.len() <= KEPT_MAX as usize);
         for key in 0..1_000 {
             register.begins(key, 10);
-            register.is_done(key, 10, 1);
+            register.is_done(key, 10, (1, 1));
         }
         let known = (0..1_000).filter(|&key| register.was_written(key, 1)).count();
         assert_eq!(known, 1_000_usize.div_ceil(1 << register.every));
