@@ -28,7 +28,7 @@ use result::shell;
 use self::entrant::{Entrant, What};
 use self::gate::Gate;
 use self::handed_on::{Variable, words_without_secrets};
-use self::look::{Seen, contract, difference, who_closes};
+use self::look::{Seen, contract, difference, other_lengths, variations, who_closes};
 use self::requests::Requests;
 use self::told::told;
 use self::written::{Load, Written};
@@ -238,6 +238,7 @@ fn first_looks(
     }
     let contract = contract(requests, &seen).map_err(|sentence| Failed(FAILED, sentence))?;
     let difference = difference(&seen);
+    variations(requests, &seen).iter().for_each(|it| note(it));
     [&difference, &who_closes(&seen)].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
         requests,
@@ -302,6 +303,7 @@ fn measure(
     drop(progress);
     let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
     let code = finish("duel", &ended);
+    other_lengths(requests, &ended.run).iter().for_each(|it| note(it));
     if arguments.keep.is_some() {
         note(&format!(
             "The study: {}. To run it again: bakeoff run {}{}",

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lab::study::contender;
+use lab::trial::first::First;
 use result::plan::Cores;
-use result::shell;
 use toml::Value;
 
 use super::entrant::{self, Entrant, What};
@@ -95,9 +95,13 @@ impl Written {
                 );
                 more.push_str(&format!("body_bytes = {}\n", lengths(&seen.body_bytes())));
             }
-            if !seen.first.as_told {
+            let First { address, told, .. } = seen.first;
+            if address.port() != told.port() {
                 more.push_str("# It listens here whatever PORT says.\n");
-                more.push_str(&format!("address = \"{}\"\n", seen.first.address));
+                more.push_str(&format!("address = \"{address}\"\n"));
+            } else if address != told {
+                more.push_str("# It listens here whatever HOST says.\n");
+                more.push_str(&format!("host = \"{}\"\n", address.ip()));
             }
             self.write_contender(entrant, &here, &more)?;
         }
@@ -193,9 +197,11 @@ fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
     let (language, start) = match &entrant.what {
         What::Command(command) => {
             let programs = programs(command, here);
-            let here = shell::word(&here.to_string_lossy()).into_owned();
-            let command = format!("cd {here} && {command}");
-            let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command));
+            let run = format!(
+                "run = [\"/bin/sh\", \"-c\", {}]\nfolder = {}\n",
+                quoted(command),
+                quoted(&here.to_string_lossy())
+            );
             let environment = match handed_on {
                 [] => String::new(),
                 names => format!("environment = {names:?}\n"),
