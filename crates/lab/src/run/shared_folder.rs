@@ -2,17 +2,20 @@
 //! what one leaves there, the next one finds.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use keeper::leftovers;
 use result::Run;
 use result::evidence::SharedFolder;
 
 /// With more in it, a folder isn't looked through: that takes tenths of a second before each
 /// trial.
 const ENTRIES_MAX: usize = 100_000;
+/// Of a name that is told.
+const NAME_CHARS_MAX: usize = 100;
 
 /// When the first trial of a run began, which has made others already where it is resumed. Their
 /// times are in whole seconds.
@@ -21,51 +24,60 @@ pub fn began(run: &Run) -> SystemTime {
     first.map_or_else(SystemTime::now, |first| first + Duration::from_secs(1))
 }
 
-/// What became of a folder since then. In `runs`, which may lie in it, runs are kept.
+/// What became of a folder since then. What bakeoff itself makes there doesn't count: `runs`, and
+/// the folders of trials where it lies among temporary ones.
 pub fn look(folder: &Path, since: SystemTime, runs: &Path) -> SharedFolder {
+    match first_changed(folder, since, runs) {
+        Ok(None) => SharedFolder::AsItWas,
+        Ok(Some(path)) => SharedFolder::Changed(path),
+        Err(why) => SharedFolder::Unknown(why),
+    }
+}
+
+fn first_changed(folder: &Path, since: SystemTime, runs: &Path) -> Result<Option<String>, String> {
     let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
     let since = (since.as_secs() as i64, i64::from(since.subsec_nanos()));
-    let runs = fs::canonicalize(runs).unwrap_or_else(|_| runs.into());
-    let (mut left, mut entries) = (vec![folder.to_path_buf()], 0);
+    let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let [folder, runs, temporary] = [folder, runs, &std::env::temp_dir()].map(whole);
+    // These change with what bakeoff makes in them.
+    let has_own = [runs.parent().unwrap_or(&runs).to_path_buf(), temporary.clone()];
+    let is_own = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        *path == *runs || path.parent() == Some(&*temporary) && leftovers::is_name(&name)
+    };
+    let text = |error: io::Error| error.to_string();
+    let (mut left, mut entries) = (vec![folder.clone()], 0);
     while let Some(path) = left.pop() {
-        let is_runs = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == runs);
+        entries += 1;
+        if entries > ENTRIES_MAX {
+            return Err(format!("it has more than {ENTRIES_MAX} files"));
+        }
         let metadata = match fs::symlink_metadata(&path) {
             Ok(metadata) => metadata,
             // It went while the others were looked at.
-            Err(error) if error.kind() == ErrorKind::NotFound => return changed(folder, &path),
-            Err(error) => return SharedFolder::Unknown(error.to_string()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Some(name(&folder, &path)));
+            }
+            Err(error) => return Err(text(error)),
         };
-        entries += 1;
-        if entries > ENTRIES_MAX {
-            return SharedFolder::Unknown(format!("it has more than {ENTRIES_MAX} files"));
-        }
-        let has_runs = || runs.parent() == fs::canonicalize(&path).ok().as_deref();
-        if metadata.is_dir() && is_runs(&path) {
-            continue;
-        }
         // No program can set the time of a change.
         let is_changed = (metadata.ctime(), metadata.ctime_nsec()) > since;
-        if is_changed && !(metadata.is_dir() && has_runs()) {
-            return changed(folder, &path);
+        if is_changed && !has_own.contains(&path) {
+            return Ok(Some(name(&folder, &path)));
         }
         if metadata.is_dir() {
-            match fs::read_dir(&path) {
-                Ok(all) => left.extend(all.flatten().map(|entry| entry.path())),
-                Err(error) => return SharedFolder::Unknown(error.to_string()),
-            }
+            let all = fs::read_dir(&path).map_err(text)?;
+            left.extend(all.flatten().map(|entry| entry.path()).filter(|path| !is_own(path)));
         }
     }
-    SharedFolder::AsItWas
+    Ok(None)
 }
 
-fn changed(folder: &Path, path: &Path) -> SharedFolder {
-    let name = path.strip_prefix(folder).map_or(path.into(), Path::to_path_buf);
-    let name = if name == PathBuf::new() { ".".into() } else { name };
-    SharedFolder::Changed(name.to_string_lossy().chars().take(NAME_CHARS_MAX).collect())
+/// What something in a folder is called, bounded: a program may have made it.
+fn name(folder: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
+    if name.is_empty() { ".".into() } else { name.chars().take(NAME_CHARS_MAX).collect() }
 }
-
-/// Of a name that a program may have made.
-const NAME_CHARS_MAX: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -125,6 +125,14 @@ pub enum Speaks {
 }
 
 impl Speaks {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Speaks::Redis => "as Redis does (RESP)",
+            Speaks::Memcached => "memcached's text protocol",
+        }
+    }
+
     /// The same, as the load generator has it.
     pub fn dialect(self) -> Dialect {
         match self {

@@ -2,7 +2,8 @@
 //! answers.
 
 use std::cell::Cell;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use keeper::kept::{Kept, NotStarted};
@@ -15,12 +16,14 @@ use super::{LINES, ended};
 use crate::contract::http_client::{Answer, Connection, Wrong};
 use crate::environment;
 use crate::place::Host;
-use crate::study::contender::Contender;
+use crate::study::contender::{Contender, Speaks};
 
 /// Answers that are looked at: what is the same in all of them may be expected of each.
 const ANSWERS: usize = 3;
 /// Time for all of them on one connection.
 const WITHIN: Duration = Duration::from_secs(5);
+/// Time for a store's first word.
+const PING_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks whether it listens.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a server that listens elsewhere may take until it listens where it was told: some
@@ -87,6 +90,63 @@ pub fn look(
     requests: &[Request],
     stop: &Stop,
 ) -> Result<First, Nothing> {
+    let (asked, seed) = (Cell::new(0), fastrand::u64(..));
+    started(host, contender, stop, |kept, address| {
+        Looking { host, contender, requests, stop, kept, asked, seed, address }.answers()
+    })
+}
+
+/// Starts a store, finds out what it is spoken with, and stops it.
+///
+/// # Errors
+/// [`Nothing`], where it gave no answer.
+pub fn speaks(host: &dyn Host, contender: &Contender, stop: &Stop) -> Result<Speaks, Nothing> {
+    let within = Duration::from_secs_f64(contender.file.ready_within_s);
+    started(host, contender, stop, |kept, address| {
+        let began = Instant::now();
+        loop {
+            let answer = host.may_listen(address).then(|| answer_to_ping(address));
+            let answer = answer.and_then(Result::ok).unwrap_or_default();
+            if answer.starts_with(b"+") || answer.starts_with(b"-") {
+                return Ok(Speaks::Redis);
+            }
+            if answer.starts_with(b"ERROR") {
+                return Ok(Speaks::Memcached);
+            }
+            if let Some(exit) = kept.exited() {
+                return Err(ended(kept, &exit, "before it answered"));
+            }
+            if stop.asked() || began.elapsed() > within {
+                let seconds = within.as_secs_f64();
+                return Err(format!(
+                    "nothing at port {}, which $PORT was, spoke as Redis or memcached does within \
+                     {seconds} s of its start",
+                    address.port()
+                ));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    })
+}
+
+/// The first bytes that a store says to a word that all stores have an answer to: Redis that it
+/// is there, or wants a password, memcached that it knows no such word.
+fn answer_to_ping(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect_timeout(&address, PING_WITHIN)?;
+    stream.set_read_timeout(Some(PING_WITHIN))?;
+    stream.write_all(b"PING\r\n")?;
+    let mut room = [0; 64];
+    let count = stream.read(&mut room)?;
+    Ok(room[..count].to_vec())
+}
+
+/// Starts a server, unless it runs already, looks at it, and stops it.
+fn started<T>(
+    host: &dyn Host,
+    contender: &Contender,
+    stop: &Stop,
+    look: impl FnOnce(&Kept, SocketAddr) -> Result<T, String>,
+) -> Result<T, Nothing> {
     let address = address(contender, host).map_err(Nothing::Machine)?;
     let place = host.split(Cores::All);
     let silent = |why| Nothing::Silent(why, Vec::new());
@@ -95,9 +155,7 @@ pub fn look(
         NotStarted::Program(why) => silent(why),
         NotStarted::Machine(why) => Nothing::Machine(why),
     })?;
-    let (asked, seed) = (Cell::new(0), fastrand::u64(..));
-    let seen =
-        Looking { host, contender, requests, stop, kept: &kept, asked, seed, address }.answers();
+    let seen = look(&kept, address);
     // What it said before it was stopped, not its farewell.
     let last_words = kept.last_lines(LINES).iter().map(|it| environment::hidden(it)).collect();
     if stop.asked() {
