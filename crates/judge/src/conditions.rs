@@ -153,6 +153,14 @@ pub fn count(run: &Run, contender: &str, count: Count) -> Result<(f64, f64), Str
     })
 }
 
+/// The worst that checks say of a contender's figures.
+///
+/// # Errors
+/// Where there are no figures.
+pub fn verdict(run: &Run, contender: &str) -> Result<Verdict, String> {
+    row(run, contender).map(|(_, row)| row.verdict)
+}
+
 /// The checks that speak against a contender's figures.
 ///
 /// # Errors

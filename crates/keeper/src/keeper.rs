@@ -21,7 +21,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, IntoRawFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -70,6 +70,9 @@ pub struct Order {
     pub grace: Duration,
     /// Whether its standard output is told of line by line. Else it goes where errors go.
     pub lines: bool,
+    /// Whether its standard input stays open, with nothing to read, until it is over: some
+    /// servers take its end for their own. Else it is at its end at once.
+    pub input: bool,
 }
 
 impl Order {
@@ -86,6 +89,7 @@ impl Order {
             cpus: Vec::new(),
             grace: Duration::from_secs(1),
             lines: false,
+            input: false,
         }
     }
 }
@@ -321,12 +325,15 @@ fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
         .env_clear()
         .envs(order.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(folder)
-        .stdin(Stdio::null())
+        .stdin(if order.input { Stdio::piped() } else { Stdio::null() })
         .stdout(if order.lines { lines()? } else { output()? })
         .stderr(output()?)
         .process_group(0);
     bind_to_this_process(&mut command, doors);
-    let child = command.spawn().map_err(|error| format!("couldn't start {program}: {error}"))?;
+    let mut child =
+        command.spawn().map_err(|error| format!("couldn't start {program}: {error}"))?;
+    // Open until the keeper ends, which the program never outlives.
+    child.stdin.take().map(IntoRawFd::into_raw_fd);
     Pid::from_raw(child.id() as i32).ok_or("the program has no process id".to_string())
 }
 

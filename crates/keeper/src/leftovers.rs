@@ -29,6 +29,11 @@ pub fn prefix_of(pid: u32) -> Option<String> {
     Some(Owner::new(&process)?.prefix())
 }
 
+/// Whether this is such a name, of whatever process.
+pub fn is_name(name: &str) -> bool {
+    Owner::of(name).is_some()
+}
+
 /// Ends and removes what dead runs of this user left behind: processes in their
 /// control groups, the groups, temporary folders.
 pub fn remove() {

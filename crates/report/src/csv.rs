@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use csv::{Terminator, WriterBuilder};
 use result::evidence::Work;
-use result::figure::{Figure, MEMORY, Unit};
+use result::figure::{Figure, MEMORY, RATE, Unit};
 use result::finding::{Verdict, worst};
 use result::plan::{Contender, Cores, Pace, Tier};
 use result::{Run, Trial};
 
 use crate::contenders;
+use crate::distinct::distinct;
 use crate::latency;
 use crate::text::visible;
 
@@ -48,7 +49,7 @@ const BEFORE_THE_SETTING: [Fixed; 8] = [
     }),
 ];
 
-const AFTER_THE_SETTING: [Fixed; 25] = [
+const AFTER_THE_SETTING: [Fixed; 26] = [
     ("pace", |it| match it.trial.slot.setting.pace {
         Pace::Free => "free".into(),
         Pace::Equal { .. } | Pace::Fixed { .. } => "one rate for all".into(),
@@ -59,6 +60,7 @@ const AFTER_THE_SETTING: [Fixed; 25] = [
     ("second_of_aa_pair", |it| it.trial.slot.twin.to_string()),
     ("verdict", |it| worst(&it.trial.findings).word().into()),
     ("doubted_by", doubts),
+    ("lower_bounds", lower_bounds),
     ("failure", |it| it.trial.evidence.process.failure.as_deref().map_or_else(String::new, text)),
     ("measured_s", |it| of_work(it, |work| Some(work.seconds))),
     ("done", |it| of_work(it, |work| Some(work.done as f64))),
@@ -94,8 +96,14 @@ const AFTER_THE_SETTING: [Fixed; 25] = [
 /// contenders tell of themselves.
 fn columns(run: &Run) -> Vec<Column<'_>> {
     let fixed = |(name, of): Fixed| Column { name: name.into(), of: Box::new(of) };
+    let fixed_names: Vec<&str> =
+        BEFORE_THE_SETTING.iter().chain(&AFTER_THE_SETTING).map(|(name, _)| *name).collect();
+    let own = run.study.dimensions.iter().map(|dimension| &*dimension.id);
+    let own = own.chain(run.study.figures.iter().map(|figure| &*figure.id));
+    let names = distinct(own, |id| visible(id).into_owned(), &fixed_names);
+    let name = |id: &str| Cow::from(names[id].clone());
     let dimensions = run.study.dimensions.iter().map(|dimension| Column {
-        name: visible(&dimension.id),
+        name: name(&dimension.id),
         of: Box::new(|it| {
             let value = it.trial.slot.setting.value(&dimension.id);
             value.map(|value| text(&value.to_string())).unwrap_or_default()
@@ -105,7 +113,7 @@ fn columns(run: &Run) -> Vec<Column<'_>> {
     let is_told =
         |figure: &&Figure| matches!(figure.unit, Unit::Bytes | Unit::Count) && figure.id != MEMORY;
     let told = run.study.figures.iter().filter(is_told).map(|figure| Column {
-        name: visible(&figure.id),
+        name: name(&figure.id),
         of: Box::new(|it| of_work(it, |work| work.result.get(&figure.id).copied())),
     });
     let before = BEFORE_THE_SETTING.into_iter().map(fixed);
@@ -156,6 +164,24 @@ fn of_work(line: &Line, of: impl Fn(&Work) -> Option<f64>) -> String {
 
 fn percentile(line: &Line, percentile: f64) -> String {
     number(latency::percentile(&[line.trial], percentile).map(|time| time.us))
+}
+
+/// The columns that have only a lower bound in this line.
+fn lower_bounds(line: &Line) -> String {
+    let Line { run, trial, .. } = line;
+    let slot = &trial.slot;
+    let rate = run.row(&slot.setting, &slot.contender).and_then(|row| row.figure(RATE));
+    let is_bound = |percent| latency::percentile(&[trial], percent).is_some_and(|it| it.at_least);
+    let columns = [
+        ("done_per_s", rate.is_some_and(|rate| rate.at_least)),
+        ("latency_p50_us", is_bound(50.0)),
+        ("latency_p90_us", is_bound(90.0)),
+        ("latency_p99_us", is_bound(99.0)),
+        ("latency_p99_9_us", is_bound(99.9)),
+        ("latency_max_us", latency::largest(&[trial]).is_some_and(|it| it.at_least)),
+    ];
+    let bounds = columns.into_iter().filter(|(_, is_bound)| *is_bound);
+    bounds.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
 /// The checks that speak against the figure.

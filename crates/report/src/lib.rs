@@ -18,7 +18,7 @@
 //! - `claims`, `survived`, `rate_by_loss`, `then_and_now`: what was claimed, what stores kept where
 //!   they were cut off, what that costs, published figures beside today's;
 //! - `latency`, `curve`, `trials`: percentiles, maxima and counts over trials;
-//! - `units`, `words`, `list`: numbers, sentences and lists.
+//! - `units`, `words`, `list`, `distinct`: numbers, sentences, lists, and names that stay apart.
 //!
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
 //! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
@@ -30,6 +30,7 @@ mod comparison;
 mod contenders;
 mod csv;
 mod curve;
+mod distinct;
 mod durability;
 pub mod export;
 mod figures;

@@ -247,6 +247,22 @@ pub struct Process {
     /// what it uses can't be seen, and nobody knows what it went through before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub runs_already: bool,
+    /// What became of the folder that all its trials are started in; `None` where each has its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_folder: Option<SharedFolder>,
+}
+
+/// What became of a folder, from the first trial of a run to the beginning of this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharedFolder {
+    /// Nothing.
+    AsItWas,
+    /// Something in it was made, changed or removed: this, or the folder that it was in.
+    Changed(String),
+    /// Nobody could look, and why.
+    Unknown(String),
 }
 
 /// How fast a processor worked on something fixed while the contender had nothing

@@ -5,11 +5,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
+use result::evidence::SharedFolder;
 use result::finding::Verdict;
 use result::{Run, State};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixture::{Lab, Said, said};
+use crate::fixture::{Lab, Said, said, skipped};
 
 /// A folder with the test server.
 fn lab() -> Lab {
@@ -66,6 +67,64 @@ fn a_command_that_listens_elsewhere_is_found_there() {
     let fixed = run.trials.iter().find(|it| it.slot.contender == "fixed").unwrap();
     assert!(fixed.evidence.work.as_ref().is_some_and(|work| work.done > 0), "{fixed:?}");
     lab.assert_nothing_is_left();
+}
+
+/// Whether there is an IPv6 to listen in.
+fn has_ipv6() -> bool {
+    TcpListener::bind("[::1]:0").is_ok()
+}
+
+#[test]
+fn a_server_in_ipv6_that_ends_with_its_input_and_says_close_is_measured_as_it_says() {
+    if !has_ipv6() {
+        return skipped("a duel in IPv6", "there is no IPv6 here");
+    }
+    let lab = lab();
+    lab.write("odd.pl", include_str!("../fixture/odd.pl"));
+    let said = duel(&lab, &["--expect-body", "7", "perl odd.pl", "perl odd.pl"]);
+    said.assert_complains(&[
+        "; it answers at [::1]:",
+        "and not at 127.0.0.1, which HOST says",
+        "ends each connection after its answer",
+    ]);
+    for trial in &lab.run().trials {
+        assert!(!trial.slot.setting.kept(), "the load obeys the header");
+        let work = trial.evidence.work.as_ref().expect("it was measured");
+        assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+        let shared = trial.evidence.process.shared_folder.as_ref();
+        assert_eq!(shared, Some(&SharedFolder::AsItWas), "runs/ doesn't count");
+    }
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_page_with_a_counter_is_told_before_the_load_and_where_its_length_changed() {
+    if !has_ipv6() {
+        return skipped("a duel in IPv6", "there is no IPv6 here");
+    }
+    let lab = lab();
+    lab.write("odd.pl", include_str!("../fixture/odd.pl"));
+    let said = duel(&lab, &["perl odd.pl 10", "perl odd.pl 10"]);
+    said.assert_complains(&[
+        "answers GET /hello?id=7 with another body each time, as \"11\" and \"12\"",
+        "some answers hadn't the length of its first ones",
+        "--expect-body",
+    ]);
+}
+
+/// The test server writes its process ids to a file there.
+#[test]
+fn a_folder_that_trials_leave_something_in_is_told_of() {
+    let lab = lab();
+    duel(&lab, &["--expect-body", "7", &good(&lab), &good(&lab)]);
+    let mut trials = lab.run().trials;
+    trials.sort_by(|a, b| a.started.cmp(&b.started));
+    let last = trials.last().unwrap();
+    let changed = SharedFolder::Changed("pids".into());
+    assert_eq!(last.evidence.process.shared_folder, Some(changed));
+    let fresh = last.findings.iter().find(|it| it.check == "fresh-process").unwrap();
+    assert_eq!(fresh.verdict, Verdict::NotChecked);
+    assert!(fresh.says.contains("(pids)"), "{}", fresh.says);
 }
 
 /// Answers with these texts in turn, on threads that end with the test.
@@ -276,4 +335,35 @@ fn a_run_writes_its_figures_for_trackers() {
     said.assert_complains(&["--output"]);
     let said = lab.bakeoff(&["export", "nowhere", "--format", "go"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
+}
+
+/// Each is filled, asked, and filed under what it survives.
+#[test]
+fn stores_are_compared_by_their_commands() {
+    let is_there = |program: &str| {
+        std::process::Command::new(program)
+            .arg("--version")
+            .output()
+            .is_ok_and(|it| it.status.success())
+    };
+    if !is_there("redis-server") {
+        return skipped("a duel of stores", "redis-server isn't installed");
+    }
+    let lab = lab();
+    let store = "redis-server --port $PORT --save ''";
+    let two = format!("two={store}");
+    let asked = ["duel", "--mix", "get=9,set=1", "--cuts", "0", "-c", "4"];
+    let said = lab.bakeoff(&[&asked[..], &SHORT, &[store, "--name", &two]].concat());
+    said.assert_complains(&["redis-server: it speaks as Redis does (RESP)", "two: it speaks"]);
+    let run = lab.run();
+    assert_eq!((run.study.kind, run.trials.len()), (result::kind::Kind::Keys, 3));
+    for trial in &run.trials {
+        let work = trial.evidence.work.as_ref().expect("it was measured");
+        assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+        assert_eq!(trial.evidence.process.shared_folder, None, "each has its own folder");
+    }
+    lab.assert_nothing_is_left();
+    let said = lab.bakeoff(&["duel", "--mix", "get", store, "redis://127.0.0.1"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    said.assert_complains(&["each with a command"]);
 }

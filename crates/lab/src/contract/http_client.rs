@@ -26,6 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Answer {
     /// Its status.
     pub status: u16,
+    /// Whether the server keeps the connection open after it, by what it says.
+    pub keep_alive: bool,
     /// Bytes of its status line and headers.
     pub head_bytes: usize,
     /// Its headers, names in lower case.
@@ -341,6 +343,7 @@ impl Came {
         let Came { body, body_bytes, digest, whole_bytes } = self;
         Answer {
             status: head.status,
+            keep_alive: head.keep_alive,
             head_bytes: head.bytes.len(),
             headers: head.headers(),
             body,

@@ -80,8 +80,8 @@ pub trait Host {
     /// words. An answer from there would be somebody else's.
     fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String>;
 
-    /// The TCP ports that the descendants of `root` listen on.
-    fn listening_ports(&self, root: i32) -> Vec<u16>;
+    /// The TCP addresses that the descendants of `root` listen on.
+    fn listening(&self, root: i32) -> Vec<SocketAddr>;
 
     /// How fast each of these processors is, in their order; `None` where that can't be told.
     fn speeds(&self, cpus: &[usize]) -> Vec<Option<Speed>>;
@@ -168,12 +168,10 @@ impl Host for ThisMachine {
         }
     }
 
-    fn listening_ports(&self, root: i32) -> Vec<u16> {
+    fn listening(&self, root: i32) -> Vec<SocketAddr> {
         let own = Sockets::of(root);
-        listeners()
-            .filter(|socket| own.has(socket.inode))
-            .map(|socket| socket.local_address.port())
-            .collect()
+        let listeners = listeners().filter(|socket| own.has(socket.inode));
+        listeners.map(|socket| socket.local_address).collect()
     }
 
     fn speeds(&self, cpus: &[usize]) -> Vec<Option<Speed>> {
@@ -181,11 +179,12 @@ impl Host for ThisMachine {
     }
 }
 
-/// Whether a listener may be given a connection to this address of IPv4: it listens there,
-/// or on all addresses, which those of IPv6 (`::`) have among them.
+/// Whether a listener may be given a connection to this address: it listens there, or on all
+/// addresses, which those of IPv6 (`::`) have those of IPv4 among.
 fn takes(listener: SocketAddr, asked: SocketAddr) -> bool {
     let there = listener.ip().to_canonical();
-    listener.port() == asked.port() && (there == asked.ip() || there.is_unspecified())
+    let is_on_all = there.is_unspecified() && (there.is_ipv6() || asked.is_ipv4());
+    listener.port() == asked.port() && (there == asked.ip() || is_on_all)
 }
 
 /// All TCP sockets here that listen.
@@ -286,12 +285,12 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let own = std::process::id() as i32;
         assert_eq!(place.foreign_listener(address, own), None, "our own listener is no stranger");
-        assert!(place.listening_ports(own).contains(&address.port()));
+        assert!(place.listening(own).contains(&address));
         let nobody = i32::MAX;
         let stranger = place.foreign_listener(address, nobody).expect("a stranger listens");
         assert!(stranger.contains(&own.to_string()), "{stranger}");
         let beside_it = SocketAddr::new([127, 0, 0, 2].into(), address.port());
         assert_eq!(place.foreign_listener(beside_it, nobody), None, "nothing comes from there");
-        assert!(place.listening_ports(nobody).is_empty());
+        assert!(place.listening(nobody).is_empty());
     }
 }

@@ -7,6 +7,7 @@ mod command;
 mod events;
 pub mod folder;
 mod older;
+mod shared_folder;
 mod spent;
 mod time_left;
 mod under_way;

@@ -13,7 +13,7 @@ use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{Early, Ended, Event, Ladder, RunError, spent, time_left};
+use super::{Early, Ended, Event, Ladder, RunError, shared_folder, spent, time_left};
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
@@ -38,6 +38,8 @@ pub(super) struct UnderWay<'a> {
     failures: BTreeMap<String, u32>,
     /// Until when its time is counted.
     counted: Instant,
+    /// When its first trial began.
+    began: SystemTime,
 }
 
 /// A trial to be made, and the rate to offer, where it is an open loop.
@@ -52,7 +54,8 @@ impl<'a> UnderWay<'a> {
         stop: &'a Stop,
     ) -> Self {
         let counted = Instant::now();
-        UnderWay { study, folder, run, ladder, stop, failures: BTreeMap::new(), counted }
+        let began = shared_folder::began(&run);
+        UnderWay { study, folder, run, ladder, stop, failures: BTreeMap::new(), counted, began }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -252,9 +255,13 @@ impl<'a> UnderWay<'a> {
         let bench = Bench { host: &machine, driver, kind, data, contract, stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let place = machine.split(slot.setting.cores);
+        let runs = self.folder.path().parent().unwrap_or(self.folder.path());
+        let shared = contender.file.folder.as_ref();
+        let shared = shared.map(|it| shared_folder::look(it.get_ref(), self.began, runs));
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {
             return Ok(None);
         };
+        evidence.process.shared_folder = shared;
         if checks::asks_for_second_client(slot, &evidence) {
             evidence.second_client = match machine.with_second_client(slot.setting.cores) {
                 Err(why) => Some(SecondClient::Missing { why }),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use load::plan::keys::{Dialect, Resp};
@@ -78,8 +78,13 @@ pub struct ContenderFile {
     /// The command that starts it, and stays in the foreground. None of one that runs already.
     #[serde(default, deserialize_with = "limits::command")]
     pub run: Vec<String>,
+    /// The folder that all its trials are started in, by its whole path, in place of the trial's
+    /// own.
+    pub folder: Option<Spanned<PathBuf>>,
     /// Where it listens whatever it is told: one that ignores `PORT`, or one that runs already.
     pub address: Option<Spanned<SocketAddr>>,
+    /// The IP address that it listens on at its port, where that isn't 127.0.0.1.
+    pub host: Option<IpAddr>,
     /// Bytes of the body of its right answer, where the contract names no text that is in it.
     #[serde(default, deserialize_with = "limits::body_bytes")]
     pub body_bytes: Option<BodyBytes>,
@@ -120,6 +125,14 @@ pub enum Speaks {
 }
 
 impl Speaks {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Speaks::Redis => "as Redis does (RESP)",
+            Speaks::Memcached => "memcached's text protocol",
+        }
+    }
+
     /// The same, as the load generator has it.
     pub fn dialect(self) -> Dialect {
         match self {
@@ -338,6 +351,15 @@ impl Contender {
 
     /// Refuses programs that aren't there, or that another folder would make others of.
     fn check_programs(&self, path: &Path) -> Result<(), toml_file::Error> {
+        if let Some(folder) = &self.file.folder
+            && !(folder.get_ref().is_absolute() && folder.get_ref().is_dir())
+        {
+            let what = format!(
+                "`{}` has to be the whole path of a folder that is there",
+                folder.get_ref().display()
+            );
+            return Err(toml_file::refuse(path, folder.span(), what));
+        }
         for program in &self.file.programs {
             let file = program.get_ref();
             let what = if !file.is_absolute() {
@@ -598,6 +620,9 @@ mod tests {
             complaint("run = ['x']\nprograms = ['/no/such/file']")
                 .contains("contender.toml:5:13: there is no file `/no/such/file`")
         );
+        assert!(complaint("run = ['x']\nfolder = '/etc/passwd'").contains(
+            "contender.toml:5:10: `/etc/passwd` has to be the whole path of a folder that is there"
+        ));
         assert!(complaint("run = ['x']\nprograms = ['x']").contains("has to be a whole path"));
         let of_a_file = complaint("run = ['x']\nsources = ['../file']");
         assert!(of_a_file.contains("there is no folder `../file`"), "{of_a_file}");

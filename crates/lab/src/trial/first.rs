@@ -2,7 +2,8 @@
 //! answers.
 
 use std::cell::Cell;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use keeper::kept::{Kept, NotStarted};
@@ -10,17 +11,19 @@ use load::plan::template::{Request, filled};
 use load::{Stop, requests};
 use result::plan::Cores;
 
-use super::order::order;
+use super::order::{address, order};
 use super::{LINES, ended};
 use crate::contract::http_client::{Answer, Connection, Wrong};
 use crate::environment;
 use crate::place::Host;
-use crate::study::contender::Contender;
+use crate::study::contender::{Contender, Speaks};
 
 /// Answers that are looked at: what is the same in all of them may be expected of each.
 const ANSWERS: usize = 3;
 /// Time for all of them on one connection.
 const WITHIN: Duration = Duration::from_secs(5);
+/// Time for a store's first word.
+const PING_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks whether it listens.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a server that listens elsewhere may take until it listens where it was told: some
@@ -34,11 +37,11 @@ const UNAVAILABLE: u16 = 503;
 pub struct First {
     /// Where it answers.
     pub address: SocketAddr,
-    /// Whether that is where it was told to listen.
-    pub as_told: bool,
+    /// Where it was told to listen.
+    pub told: SocketAddr,
     /// Its first answers to each request.
     pub answers: Vec<Vec<FirstAnswer>>,
-    /// Whether it gave them on one connection.
+    /// Whether it gave them on one connection, and said of none that it ends that.
     pub keeps_connections: bool,
 }
 
@@ -87,10 +90,64 @@ pub fn look(
     requests: &[Request],
     stop: &Stop,
 ) -> Result<First, Nothing> {
-    let address = match &contender.file.address {
-        Some(address) => *address.get_ref(),
-        None => host.free_address().map_err(Nothing::Machine)?,
-    };
+    let (asked, seed) = (Cell::new(0), fastrand::u64(..));
+    started(host, contender, stop, |kept, address| {
+        Looking { host, contender, requests, stop, kept, asked, seed, address }.answers()
+    })
+}
+
+/// Starts a store, finds out what it is spoken with, and stops it.
+///
+/// # Errors
+/// [`Nothing`], where it gave no answer.
+pub fn speaks(host: &dyn Host, contender: &Contender, stop: &Stop) -> Result<Speaks, Nothing> {
+    let within = Duration::from_secs_f64(contender.file.ready_within_s);
+    started(host, contender, stop, |kept, address| {
+        let began = Instant::now();
+        loop {
+            let answer = host.may_listen(address).then(|| answer_to_ping(address));
+            let answer = answer.and_then(Result::ok).unwrap_or_default();
+            if answer.starts_with(b"+") || answer.starts_with(b"-") {
+                return Ok(Speaks::Redis);
+            }
+            if answer.starts_with(b"ERROR") {
+                return Ok(Speaks::Memcached);
+            }
+            if let Some(exit) = kept.exited() {
+                return Err(ended(kept, &exit, "before it answered"));
+            }
+            if stop.asked() || began.elapsed() > within {
+                let seconds = within.as_secs_f64();
+                return Err(format!(
+                    "nothing at port {}, which $PORT was, spoke as Redis or memcached does within \
+                     {seconds} s of its start",
+                    address.port()
+                ));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    })
+}
+
+/// The first bytes that a store says to a word that all stores have an answer to: Redis that it
+/// is there, or wants a password, memcached that it knows no such word.
+fn answer_to_ping(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect_timeout(&address, PING_WITHIN)?;
+    stream.set_read_timeout(Some(PING_WITHIN))?;
+    stream.write_all(b"PING\r\n")?;
+    let mut room = [0; 64];
+    let count = stream.read(&mut room)?;
+    Ok(room[..count].to_vec())
+}
+
+/// Starts a server, unless it runs already, looks at it, and stops it.
+fn started<T>(
+    host: &dyn Host,
+    contender: &Contender,
+    stop: &Stop,
+    look: impl FnOnce(&Kept, SocketAddr) -> Result<T, String>,
+) -> Result<T, Nothing> {
+    let address = address(contender, host).map_err(Nothing::Machine)?;
     let place = host.split(Cores::All);
     let silent = |why| Nothing::Silent(why, Vec::new());
     let order = order(contender, host, &place, address, host.scratch()).map_err(silent)?;
@@ -98,9 +155,7 @@ pub fn look(
         NotStarted::Program(why) => silent(why),
         NotStarted::Machine(why) => Nothing::Machine(why),
     })?;
-    let (asked, seed) = (Cell::new(0), fastrand::u64(..));
-    let seen =
-        Looking { host, contender, requests, stop, kept: &kept, asked, seed, address }.answers();
+    let seen = look(&kept, address);
     // What it said before it was stopped, not its farewell.
     let last_words = kept.last_lines(LINES).iter().map(|it| environment::hidden(it)).collect();
     if stop.asked() {
@@ -167,22 +222,26 @@ impl Looking<'_> {
         if self.contender.runs_already() {
             return vec![self.address];
         }
-        let ports = self.host.listening_ports(self.kept.root());
-        if ports.contains(&self.address.port()) {
-            return vec![self.address];
-        }
-        if began.elapsed() < ELSEWHERE_AFTER {
-            return Vec::new();
-        }
-        let here: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        ports.iter().flat_map(|&port| here.map(|ip| SocketAddr::new(ip, port))).collect()
+        let all = self.host.listening(self.kept.root());
+        let own: Vec<SocketAddr> =
+            all.iter().filter(|it| it.port() == self.address.port()).copied().collect();
+        let listening = match &own[..] {
+            [] if began.elapsed() < ELSEWHERE_AFTER => Vec::new(),
+            [] => all,
+            _ => own,
+        };
+        let mut candidates: Vec<SocketAddr> = listening.into_iter().flat_map(reached_at).collect();
+        // Where it was told to listen comes first, and whatever it listens on is asked once.
+        candidates.sort_by_key(|it| (*it != self.address, it.is_ipv6()));
+        candidates.dedup();
+        candidates
     }
 
     /// Asks several times, on one connection if the server keeps it.
     fn asked(&self, address: SocketAddr) -> Result<First, Wrong> {
         let of = |answers, keeps_connections| First {
             address,
-            as_told: address == self.address,
+            told: self.address,
             answers,
             keeps_connections,
         };
@@ -211,7 +270,12 @@ impl Looking<'_> {
         let mut all: Vec<Vec<FirstAnswer>> = vec![Vec::new(); self.requests.len()];
         for _ in 0..count {
             for (answers, request) in all.iter_mut().zip(self.requests) {
-                answers.push(self.answer(&mut connection, address, request)?);
+                let answer = self.answer(&mut connection, address, request)?;
+                // Under load the connection would be given up here, whatever the server does.
+                if !answer.answer.keep_alive {
+                    return Err(Wrong::Closed);
+                }
+                answers.push(answer);
             }
         }
         Ok(all)
@@ -237,13 +301,44 @@ impl Looking<'_> {
         if self.contender.runs_already() {
             return format!("nobody answered at http://{} within {within} s{last}", self.address);
         }
-        let ports = self.host.listening_ports(self.kept.root());
-        let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-        let listens = if ports.is_empty() {
+        let listening = self.host.listening(self.kept.root());
+        let listening: Vec<String> = listening.iter().map(SocketAddr::to_string).collect();
+        let listens = if listening.is_empty() {
             format!("it listens on no port, and was given {} as $PORT", self.address.port())
         } else {
-            format!("it listens on {}", ports.join(", "))
+            format!("it listens on {}", listening.join(", "))
         };
         format!("it gave no answer within {within} s of its start: {listens}{last}")
+    }
+}
+
+/// Where one on this machine reaches a server that listens at an address: on all addresses it
+/// listens on those of this machine's own, and `::` has those of IPv4 among them unless the server
+/// took it for IPv6 alone.
+fn reached_at(listening: SocketAddr) -> Vec<SocketAddr> {
+    let here: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let ips = match listening.ip().to_canonical() {
+        IpAddr::V4(ip) if ip.is_unspecified() => here[..1].to_vec(),
+        IpAddr::V6(ip) if ip.is_unspecified() => here.to_vec(),
+        ip => vec![ip],
+    };
+    ips.into_iter().map(|ip| SocketAddr::new(ip, listening.port())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_asked_where_it_listens_in_either_family() {
+        let of = |listening: &str| {
+            let all = reached_at(listening.parse().unwrap());
+            all.iter().map(SocketAddr::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(of("0.0.0.0:80"), ["127.0.0.1:80"]);
+        assert_eq!(of("[::]:80"), ["127.0.0.1:80", "[::1]:80"]);
+        assert_eq!(of("[::1]:80"), ["[::1]:80"]);
+        assert_eq!(of("[::ffff:127.0.0.1]:80"), ["127.0.0.1:80"]);
+        assert_eq!(of("127.0.1.1:80"), ["127.0.1.1:80"]);
     }
 }

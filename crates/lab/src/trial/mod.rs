@@ -279,10 +279,7 @@ impl Bench<'_> {
         place: &Place,
     ) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
-        let address = match &contender.file.address {
-            Some(address) => *address.get_ref(),
-            None => self.host.free_address().map_err(Fails::Machine)?,
-        };
+        let address = order::address(contender, self.host).map_err(Fails::Machine)?;
         let dir =
             if self.kind.keeps_data() { self.host.scratch_on_disk() } else { self.host.scratch() };
         let order = order::order(contender, self.host, place, address, dir);
@@ -399,9 +396,9 @@ impl Bench<'_> {
             return longer.into();
         }
         let own = address.port();
-        let ports = self.host.listening_ports(kept.root());
-        match ports.first() {
-            _ if ports.contains(&own) => format!("it listens on its port: {longer}"),
+        let listening = self.host.listening(kept.root());
+        match listening.iter().map(SocketAddr::port).max_by_key(|&port| port == own) {
+            Some(port) if port == own => format!("it listens on its port: {longer}"),
             Some(port) => format!("it listens on port {port}, and was given {own} as $PORT"),
             None => format!("it listens on no port: {longer}"),
         }

@@ -20,6 +20,19 @@ const GRACE: Duration = Duration::from_secs(3);
 /// client its control group.
 const NOBODY: [&str; 2] = ["sleep", "infinity"];
 
+/// Where a contender is to listen: at a free port, unless it has one of its own.
+///
+/// # Errors
+/// One sentence, if no port is free.
+pub fn address(contender: &Contender, host: &dyn Host) -> Result<SocketAddr, String> {
+    if let Some(address) = &contender.file.address {
+        return Ok(*address.get_ref());
+    }
+    let mut address = host.free_address()?;
+    contender.file.host.iter().for_each(|&ip| address.set_ip(ip));
+    Ok(address)
+}
+
 /// A contender that is to listen on this address, with a folder of its own, on the processors
 /// of its place. Its output goes where errors go.
 ///
@@ -55,13 +68,14 @@ pub fn order(
             placeholders.fill_all(&file.run)
         },
         environment: environment_of(contender, &placeholders, &dir)?,
-        folder: None,
+        folder: file.folder.as_ref().map(|it| it.get_ref().clone()),
         scratch: Some(Scratch { path: dir, files }),
         cgroup: host.cgroup(place),
         client_cgroup: host.cgroup(place),
         cpus: place.server_cpus.clone(),
         grace: GRACE,
         lines: false,
+        input: true,
     })
 }
 

@@ -1,28 +1,31 @@
 //! Bencher Metric Format: benchmarks, each with measures that have a value and its bounds.
 
+use std::collections::BTreeMap;
+
 use result::Run;
 use result::figure::Unit;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::rows::exported_rows;
+use super::rows::{exported_rows, figure_names};
 
 /// As the format's schema has it. It has no place for doubt, so doubt is a part of the name:
-/// a doubtful figure is another benchmark, which no chart draws among the others.
+/// a doubtful figure is of another benchmark, which no chart draws among the others.
 pub(super) fn text(run: &Run) -> String {
-    let mut benchmarks = Map::new();
+    let names = figure_names(run, |figure| measure(&figure.id, figure.unit));
+    let mut benchmarks: BTreeMap<String, BTreeMap<&str, Value>> = BTreeMap::new();
     for row in exported_rows(run) {
-        let mut measures = Map::new();
         for point in row.points(run) {
-            let estimate = point.estimate;
-            let mut metric = Map::from_iter([("value".to_string(), json!(estimate.median))]);
-            if let Some((low, high)) = estimate.interval {
-                metric.insert("lower_value".into(), json!(low));
-                metric.insert("upper_value".into(), json!(high));
+            let mut metric = json!({ "value": point.estimate.median });
+            let (low, high) = point.ends();
+            for (key, end) in [("lower_value", low), ("upper_value", high)] {
+                if let Some(end) = end {
+                    metric[key] = json!(end);
+                }
             }
-            measures.insert(measure(&point.figure.id, point.figure.unit), Value::Object(metric));
+            let benchmark = format!("{}{}", row.path(run), point.doubt_behind());
+            let measures = benchmarks.entry(benchmark).or_default();
+            measures.insert(&names[&*point.figure.id], metric);
         }
-        let doubt = row.doubt().map_or(String::new(), |doubt| format!(" ({doubt})"));
-        benchmarks.insert(format!("{}{doubt}", row.path(run)), Value::Object(measures));
     }
     serde_json::to_string_pretty(&benchmarks).expect("names and numbers are JSON") + "\n"
 }

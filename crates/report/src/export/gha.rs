@@ -24,17 +24,16 @@ pub(super) fn files(run: &Run) -> Vec<(&'static str, String)> {
 fn entries(run: &Run, better: Better) -> Vec<Value> {
     let mut entries = Vec::new();
     for row in exported_rows(run) {
-        let doubt = row.doubt().map_or(String::new(), |doubt| format!(" ({doubt})"));
         for point in row.points(run).filter(|point| point.figure.better == better) {
             let (estimate, figure) = (point.estimate, point.figure);
-            let half = estimate.interval.map(|(low, high)| (high - low) / 2.0);
             let mut entry = json!({
-                "name": format!("{}/{}{doubt}", row.path(run), word(&figure.id)),
+                "name": format!("{}/{}{}", row.path(run), word(&figure.id), point.doubt_behind()),
                 "unit": unit(figure),
                 "value": estimate.median,
             });
-            if let Some(half) = half {
-                entry["range"] = json!(format!("± {}", figures::number(figure.unit, half)));
+            if let (Some(low), Some(high)) = point.ends() {
+                let half = figures::number(figure.unit, (high - low) / 2.0);
+                entry["range"] = json!(format!("± {half}"));
                 entry["extra"] =
                     json!(format!("95 % interval {}", figures::range(figure.unit, estimate)));
             }

@@ -1,17 +1,25 @@
 //! OpenMetrics text, with base units: seconds and bytes.
 
+use std::collections::BTreeMap;
+
 use result::Run;
 use result::figure::{Figure, Unit};
-use result::outcome::Estimate;
 
-use super::rows::{ExportedFigure, ExportedRow, cores, digits, exported_rows, pace};
+use super::rows::{
+    ExportedFigure, cores, digits, dimension_names, exported_rows, figure_names, pace,
+};
 use crate::text::visible;
 
+/// The labels that every sample may have.
+const OWN_LABELS: [&str; 7] = ["study", "contender", "cores", "pace", "verdict", "bound", "stat"];
+
 /// A gauge a figure. Its label `stat` says whether a sample is the median or an end of the
-/// interval, its label `verdict` what the checks say.
+/// interval, its label `verdict` what the checks say, and `bound` that it is only a lower bound.
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();
     let rows = exported_rows(run);
+    let ids = figure_names(run, without_unit);
+    let dimensions = dimension_names(run, name, &OWN_LABELS);
     for figure in &run.study.figures {
         let points = rows.iter().flat_map(|row| row.points(run));
         let points: Vec<ExportedFigure> =
@@ -19,56 +27,67 @@ pub(super) fn text(run: &Run) -> String {
         if points.is_empty() {
             continue;
         }
-        let (name, unit) = named(figure);
+        let unit = unit(figure.unit);
+        let behind = unit.map_or(String::new(), |unit| format!("_{unit}"));
+        let name = format!("bakeoff_{}{behind}", ids[&*figure.id]);
         text.push_str(&format!("# TYPE {name} gauge\n"));
         if let Some(unit) = unit {
             text.push_str(&format!("# UNIT {name} {unit}\n"));
         }
         text.push_str(&format!("# HELP {name} {}\n", escaped(&figure.title)));
-        for ExportedFigure { of, estimate, .. } in points {
-            for (stat, value) in stats(estimate) {
-                let labels = labels(run, of, stat);
+        for point in points {
+            let labels = labels(run, &point, &dimensions);
+            for (stat, value) in stats(&point) {
                 let value = digits(value * scale(figure.unit));
-                text.push_str(&format!("{name}{{{labels}}} {value}\n"));
+                text.push_str(&format!("{name}{{{labels},stat=\"{stat}\"}} {value}\n"));
             }
         }
     }
     text + "# EOF\n"
 }
 
-fn stats(estimate: &Estimate) -> Vec<(&'static str, f64)> {
-    let ends = estimate.interval.map(|(low, high)| [("low", low), ("high", high)]);
-    [("median", estimate.median)].into_iter().chain(ends.into_iter().flatten()).collect()
+fn stats(point: &ExportedFigure) -> impl Iterator<Item = (&'static str, f64)> {
+    let (low, high) = point.ends();
+    let all = [("median", Some(point.estimate.median)), ("low", low), ("high", high)];
+    all.into_iter().filter_map(|(stat, value)| Some((stat, value?)))
 }
 
-fn labels(run: &Run, of: &ExportedRow, stat: &str) -> String {
-    let setting = &of.outcome.setting;
+/// All labels of a figure but what its samples differ by.
+fn labels(run: &Run, point: &ExportedFigure, dimensions: &BTreeMap<&str, String>) -> String {
+    let (row, setting) = (point.of.row, &point.of.outcome.setting);
     let mut labels = vec![
-        ("study".to_string(), run.study.name.clone()),
-        ("contender".into(), of.row.contender.clone()),
-        ("cores".into(), cores(setting).into()),
+        ("study", run.study.name.clone()),
+        ("contender", row.contender.clone()),
+        ("cores", cores(setting).into()),
     ];
-    let values = setting.values.iter().map(|(id, value)| (name(id), value.to_string()));
-    labels.extend(values);
-    labels.extend(pace(setting.pace).map(|pace| ("pace".to_string(), pace)));
-    labels.push(("verdict".into(), of.row.verdict.word().replace(' ', "_")));
-    labels.push(("stat".into(), stat.into()));
+    let values = setting.values.iter();
+    labels.extend(values.map(|(id, value)| (&*dimensions[&**id], value.to_string())));
+    labels.extend(pace(setting.pace).map(|pace| ("pace", pace)));
+    labels.push(("verdict", row.verdict.word().replace(' ', "_")));
+    labels.extend(point.estimate.at_least.then(|| ("bound", "lower".into())));
     let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
     labels.collect::<Vec<_>>().join(",")
 }
 
-/// The metric's name, which ends with its unit.
-fn named(figure: &Figure) -> (String, Option<&'static str>) {
+/// A figure's name, to which its unit is added.
+fn without_unit(figure: &Figure) -> String {
     let id = name(&figure.id);
-    let (id, unit) = match figure.unit {
-        Unit::Micros | Unit::CpuMicros => (id.trim_end_matches("_us"), Some("seconds")),
-        Unit::Bytes => (id.trim_end_matches("_bytes"), Some("bytes")),
-        Unit::PerSecond => (id.trim_end_matches("_per_s"), Some("per_second")),
-        Unit::Count => (id.as_str(), None),
+    let unit = match figure.unit {
+        Unit::Micros | Unit::CpuMicros => "_us",
+        Unit::Bytes => "_bytes",
+        Unit::PerSecond => "_per_s",
+        Unit::Count => return id,
     };
-    match unit {
-        Some(unit) => (format!("bakeoff_{id}_{unit}"), Some(unit)),
-        None => (format!("bakeoff_{id}"), None),
+    id.trim_end_matches(unit).into()
+}
+
+/// What a metric's name ends with.
+fn unit(of: Unit) -> Option<&'static str> {
+    match of {
+        Unit::Micros | Unit::CpuMicros => Some("seconds"),
+        Unit::Bytes => Some("bytes"),
+        Unit::PerSecond => Some("per_second"),
+        Unit::Count => None,
     }
 }
 
@@ -80,9 +99,15 @@ fn scale(unit: Unit) -> f64 {
     }
 }
 
-/// A name without what names may not have.
+/// A name without what names may not have: a digit may not come first, and two `_` are
+/// Prometheus' own.
 fn name(id: &str) -> String {
-    id.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect()
+    let fit = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
+    let name: String = id.chars().map(fit).collect();
+    if name.starts_with(|first: char| first.is_ascii_digit()) || name.starts_with("__") {
+        return format!("of_{name}");
+    }
+    name
 }
 
 /// A text between quotation marks, or behind HELP.

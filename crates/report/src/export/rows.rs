@@ -1,10 +1,24 @@
 //! Which figures of a run trackers get, and what they are called.
 
+use std::collections::BTreeMap;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use result::Run;
 use result::figure::{Figure, Unit};
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::{Cores, Pace, Setting};
+
+use crate::distinct::distinct;
+
+/// What a word isn't made of. Two that differ never have the same word.
+const UNFIT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// What is said of a figure that is only a lower bound.
+const BOUND: &str = "at least";
+
+/// The keys of a path that aren't a dimension's.
+const OWN_KEYS: [&str; 3] = ["contender", "cores", "rate"];
 
 /// A contender's row that stands, under its setting.
 pub(super) struct ExportedRow<'a> {
@@ -36,28 +50,65 @@ impl<'a> ExportedRow<'a> {
         let figures = run.study.figures.iter();
         let figures = figures.filter(move |it| !is_offered || it.unit != Unit::PerSecond);
         figures.filter_map(|figure| {
-            let estimate = self.row.figure(&figure.id)?;
+            let estimate = self.row.figure(&figure.id).filter(|it| it.median.is_finite())?;
             Some(ExportedFigure { of: self, figure, estimate })
         })
     }
 
-    /// What doubt there is, in a word for a name; `None` where nothing is against its figures.
-    pub(super) fn doubt(&self) -> Option<&'static str> {
-        match self.row.verdict {
-            Verdict::Suspect => Some("suspect"),
-            _ => None,
-        }
+    /// Study, contender and setting, as a path: `web/go/one-core/connections=100/kept=true`.
+    pub(super) fn path(&self, run: &Run) -> String {
+        let own = [word(&run.study.name), word(&self.row.contender)];
+        let setting = &self.outcome.setting;
+        let rest = [cores(setting).to_string()].into_iter().chain(keyed(run, setting));
+        own.into_iter().chain(rest).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl ExportedFigure<'_> {
+    /// What keeps it from being known in full, in words for a name; `None` where nothing does.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let words = [self.of.row.verdict.caveat(), self.estimate.at_least.then_some(BOUND)];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// Study, contender and setting, as a path: `web/go/one/connections=100/kept=true`.
-    pub(super) fn path(&self, run: &Run) -> String {
-        let setting = &self.outcome.setting;
-        let values = setting.values.iter().map(|(id, value)| format!("{id}={value}"));
-        let pace = pace(setting.pace);
-        let parts = [run.study.name.clone(), self.row.contender.clone(), cores(setting).into()];
-        let parts = parts.into_iter().chain(values).chain(pace);
-        parts.map(|part| word(&part)).collect::<Vec<_>>().join("/")
+    /// The same behind a name.
+    pub(super) fn doubt_behind(&self) -> String {
+        self.doubt().map_or(String::new(), |doubt| format!(" ({doubt})"))
     }
+
+    /// The ends of its interval: a lower bound has no upper one.
+    pub(super) fn ends(&self) -> (Option<f64>, Option<f64>) {
+        let (low, high) = self.estimate.interval.unzip();
+        (low, high.filter(|_| !self.estimate.at_least))
+    }
+}
+
+/// The values of a setting's dimensions, and how fast work came, each with its key:
+/// `connections=100`.
+pub(super) fn keyed(run: &Run, setting: &Setting) -> Vec<String> {
+    let keys = dimension_names(run, word, &OWN_KEYS);
+    let values = setting.values.iter();
+    let values = values.map(|(id, value)| format!("{}={}", keys[&**id], word(&value.to_string())));
+    values.chain(pace(setting.pace)).collect()
+}
+
+/// What the dimensions of a run's settings are called in a form that has these names taken.
+pub(super) fn dimension_names<'a>(
+    run: &'a Run,
+    fit: impl Fn(&str) -> String,
+    taken: &[&str],
+) -> BTreeMap<&'a str, String> {
+    let settings = run.outcomes.iter().map(|outcome| &outcome.setting);
+    let of_settings = settings.flat_map(|setting| setting.values.iter().map(|(id, _)| &**id));
+    let known = run.study.dimensions.iter().map(|dimension| &*dimension.id);
+    distinct(known.chain(of_settings), fit, taken)
+}
+
+/// What the figures of a run are called in a form.
+pub(super) fn figure_names(run: &Run, fit: impl Fn(&Figure) -> String) -> BTreeMap<&str, String> {
+    let of_id = |id: &str| run.study.figure(id).map_or_else(String::new, &fit);
+    distinct(run.study.figures.iter().map(|figure| &*figure.id), of_id, &[])
 }
 
 pub(super) fn cores(setting: &Setting) -> &'static str {
@@ -77,10 +128,10 @@ pub(super) fn pace(pace: Pace) -> Option<String> {
     }
 }
 
-/// A name without what separates words or parts of one.
+/// A name without what separates words, or parts of one: other characters are encoded as in a
+/// URL's path.
 pub(super) fn word(name: &str) -> String {
-    let kept = |char: char| char.is_ascii_alphanumeric() || "-_.=".contains(char);
-    name.chars().map(|char| if kept(char) { char } else { '-' }).collect()
+    utf8_percent_encode(name, UNFIT).to_string()
 }
 
 /// A number as data have it: shortest form that is read as the same.

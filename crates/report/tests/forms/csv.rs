@@ -48,6 +48,25 @@ fn what_is_unknown_is_empty_and_never_zero() {
 }
 
 #[test]
+fn a_lower_bound_is_told_beside_its_line() {
+    let mut run = fixture::web();
+    let at = run.trials.iter().position(|it| it.slot.contender == "go").unwrap();
+    assert_eq!(column(&run, "lower_bounds")[at], "");
+    let times = &mut run.trials[at].evidence.work.as_mut().unwrap().response_us;
+    times.at.iter_mut().filter(|it| it.percentile == 99.0).for_each(|it| it.at_least = true);
+    assert_eq!(column(&run, "lower_bounds")[at], "latency_p99_us");
+}
+
+#[test]
+fn a_parameter_that_is_called_as_a_column_doubles_none() {
+    let mut run = fixture::web();
+    run.study.dimensions[0].id = "verdict".into();
+    let (names, _) = read(&run);
+    let apart: std::collections::BTreeSet<&String> = names.iter().collect();
+    assert_eq!(apart.len(), names.len(), "{names:?}");
+}
+
+#[test]
 fn no_cell_is_a_formula() {
     for evil in ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "＝1"] {
         let mut run = fixture::quick();

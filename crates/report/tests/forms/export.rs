@@ -13,13 +13,14 @@ use tempfile::TempDir;
 use crate::fixture;
 use crate::skipped::skipped;
 
-/// A run in which the first row of the first setting has this word.
+/// A run in which the first row of the first setting has this word, and exact figures.
 fn with(verdict: Verdict) -> Run {
     let mut run = fixture::web();
     run.outcomes.truncate(1);
     let rows = &mut run.outcomes[0].rows;
     rows.iter_mut().for_each(|row| row.verdict = Verdict::Valid);
     rows[0].verdict = verdict;
+    rows[0].figures.values_mut().for_each(|figure| figure.at_least = false);
     run
 }
 
@@ -63,6 +64,106 @@ fn a_suspect_figure_is_marked_so_that_it_is_not_drawn_among_others() {
     assert_eq!(marked, 1, "{names:?}");
     assert!(text(&run, Format::OpenMetrics).contains("verdict=\"suspect\""));
     assert!(text(&run, Format::Gha).contains(" (suspect)\""));
+}
+
+/// No point that isn't known in full stands among those that are.
+#[test]
+fn what_is_not_checked_in_full_is_marked_in_each_form() {
+    let run = with(Verdict::NotChecked);
+    let contender = run.outcomes[0].rows[0].contender.clone();
+    let go = text(&run, Format::Go);
+    let (sound, doubtful) = go.split_once("\nverdict: not checked in full\n").expect("its line");
+    let own = format!("contender={contender}/");
+    assert!(!sound.contains(&own) && doubtful.contains(&own), "{go}");
+    let mark = " (not checked in full)";
+    for format in [Format::Bmf, Format::Gha] {
+        let text = text(&run, format);
+        let mut names = text.lines().filter(|line| line.contains(&format!("web/{contender}/")));
+        assert!(names.all(|line| line.contains(mark)), "{text}");
+        assert!(text.contains(mark), "{text}");
+    }
+    assert!(text(&run, Format::OpenMetrics).contains("verdict=\"not_checked\""));
+}
+
+#[test]
+fn a_figure_that_is_only_a_lower_bound_is_marked_and_has_no_upper_end() {
+    let mut run = with(Verdict::Valid);
+    run.outcomes[0].rows[0].figures.get_mut("p99_us").unwrap().at_least = true;
+    let contender = run.outcomes[0].rows[0].contender.clone();
+    let path = format!("web/{contender}/one-core/connections=30/kept=true");
+    let bmf: Value = serde_json::from_str(&text(&run, Format::Bmf)).unwrap();
+    assert!(bmf[&path]["p50-us"].is_object() && bmf[&path]["p99-us"].is_null(), "{bmf}");
+    let bound = bmf[format!("{path} (at least)")]["p99-us"].as_object().expect("by itself");
+    assert!(bound.contains_key("lower_value") && !bound.contains_key("upper_value"), "{bound:?}");
+    let gha = text(&run, Format::Gha);
+    assert!(gha.contains(&format!("{path}/p99_us (at least)\"")), "{gha}");
+    assert!(gha.contains(&format!("{path}/p50_us\"")), "{gha}");
+    let go = text(&run, Format::Go);
+    let (sound, bounds) = go.split_once("\nverdict: at least\n").expect("a line of its own");
+    let own = |text: &str| text.lines().filter(|it| it.contains(&contender)).collect::<String>();
+    assert!(!own(sound).contains(" p99-ns"), "{sound}");
+    assert!(own(bounds).contains(" p99-ns") && !bounds.contains("p50-ns"), "{bounds}");
+    let openmetrics = text(&run, Format::OpenMetrics);
+    let own = format!("bakeoff_p99_seconds{{study=\"web\",contender=\"{contender}\"");
+    let lines: Vec<&str> = openmetrics.lines().filter(|line| line.starts_with(&own)).collect();
+    assert_eq!(lines.len(), 2, "no upper end: {lines:?}");
+    assert!(lines.iter().all(|line| line.contains("bound=\"lower\"")), "{lines:?}");
+}
+
+/// A run with such a parameter in each of its settings.
+fn with_parameters(parameters: &[(&str, &str)]) -> Run {
+    let mut run = with(Verdict::Valid);
+    let outcome = &mut run.outcomes[0];
+    let own = outcome.setting.clone();
+    for (id, value) in parameters {
+        outcome.setting.set(id, result::plan::Value::Word((*value).into()));
+    }
+    let setting = outcome.setting.clone();
+    let trials = run.trials.iter_mut().filter(|it| it.slot.setting == own);
+    trials.for_each(|it| it.slot.setting = setting.clone());
+    run
+}
+
+#[test]
+fn a_parameter_that_is_called_as_a_label_doubles_none() {
+    let taken = ["study", "contender", "cores", "pace", "verdict", "bound", "stat", "rate"];
+    let own = taken.map(|name| (name, "mine"));
+    let more = [("a-b", "1"), ("a_b", "2"), ("8x", "3")];
+    let run = with_parameters(&[&own[..], &more].concat());
+    for line in text(&run, Format::OpenMetrics).lines().filter(|line| !line.starts_with('#')) {
+        let (_, rest) = line.split_once('{').unwrap();
+        let labels = rest.split_once('}').unwrap().0.split(',');
+        let names: Vec<&str> = labels.map(|label| label.split_once('=').unwrap().0).collect();
+        let apart: std::collections::BTreeSet<&&str> = names.iter().collect();
+        assert_eq!(apart.len(), names.len(), "{line}");
+        let is_fit = |name: &str| !name.starts_with(|it: char| it.is_ascii_digit());
+        assert!(names.iter().all(|name| is_fit(name)), "{line}");
+    }
+    let go = text(&run, Format::Go);
+    let line = go.lines().find(|line| line.starts_with("Benchmark")).unwrap();
+    let keys = line.split(' ').next().unwrap().split('/').skip(1);
+    let keys: Vec<&str> = keys.map(|part| part.split_once('=').unwrap().0).collect();
+    let apart: std::collections::BTreeSet<&&str> = keys.iter().collect();
+    assert_eq!(apart.len(), keys.len(), "{line}");
+}
+
+/// benchstat takes `-8` at the end of a name for the number of processors, and cuts it off.
+#[test]
+fn no_name_ends_as_if_it_had_a_number_of_processors() {
+    let run = with_parameters(&[("level", "zstd-8")]);
+    let go = text(&run, Format::Go);
+    let names = go.lines().filter(|line| line.starts_with("Benchmark"));
+    let names: Vec<&str> = names.map(|line| line.split(' ').next().unwrap()).collect();
+    assert!(!names.is_empty() && names.iter().all(|it| it.ends_with("/level=zstd%2D8")), "{go}");
+}
+
+#[test]
+fn values_that_differ_have_names_that_differ() {
+    let of = |value: &str, format| text(&with_parameters(&[("codec", value)]), format);
+    for format in Format::ALL {
+        assert_ne!(of("a b", format), of("a-b", format), "{}", format.word());
+        assert_ne!(of("a/b", format), of("a%2Fb", format), "{}", format.word());
+    }
 }
 
 /// As Bencher's schema has it: names, each with measures that have a value and perhaps bounds.

@@ -1,10 +1,13 @@
 //! Who takes part in a duel: a command, or the URL of a server that runs already.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest name: it is a folder's, and stands in tables.
 const NAME_CHARS_MAX: usize = 40;
+/// Time for a connection on this machine.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 /// The scheme of a server that runs already.
 const SCHEME: &str = "http://";
 
@@ -123,11 +126,18 @@ fn address(host: &str) -> Option<SocketAddr> {
         Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
         _ => (host, 80),
     };
-    let ip = match name {
-        "localhost" => Ipv4Addr::LOCALHOST.into(),
-        name => name.trim_matches(['[', ']']).parse::<IpAddr>().ok()?,
-    };
-    Some(SocketAddr::new(ip, port))
+    match name {
+        "localhost" => Some(of_localhost(port)),
+        name => Some(SocketAddr::new(name.trim_matches(['[', ']']).parse::<IpAddr>().ok()?, port)),
+    }
+}
+
+/// Where somebody listens who is called `localhost`: in IPv4, unless somebody does in IPv6 alone.
+fn of_localhost(port: u16) -> SocketAddr {
+    let [four, six]: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let [four, six] = [four, six].map(|ip| SocketAddr::new(ip, port));
+    let listens = |at: &SocketAddr| TcpStream::connect_timeout(at, CONNECTED_WITHIN).is_ok();
+    if !listens(&four) && listens(&six) { six } else { four }
 }
 
 /// What can be a folder's name: other characters become dashes.
@@ -193,6 +203,13 @@ mod tests {
         assert_eq!(parse("http://localhost:3000"), ("127.0.0.1:3000".into(), None));
         assert_eq!(parse("http://[::1]:80/"), ("[::1]:80".into(), None));
         assert_eq!(parse("http://10.0.0.1/x?y=1"), ("10.0.0.1:80".into(), Some("/x?y=1".into())));
+    }
+
+    #[test]
+    fn localhost_is_where_somebody_listens() {
+        let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else { return };
+        let at = listener.local_addr().unwrap();
+        assert_eq!(of_localhost(at.port()), at);
     }
 
     #[test]

@@ -6,11 +6,17 @@ use lab::trial::first::First;
 use load::plan::Statuses;
 use report::text::visible;
 use report::units;
+use result::evidence::{ContractStep, Evidence};
+use result::{Run, Trial};
 
 use super::requests::Requests;
 
 /// Characters of a body that are shown.
 const SHOWN_CHARS: usize = 40;
+/// The kind of errors that are answers with another body than the one that is due.
+const WRONG_BODY: &str = "wrong_body";
+/// In the sentence of a contract's step that is wrong by a body's length.
+const OF_LENGTH: &str = " bytes instead of ";
 /// Headers of an answer that say why it is no success, or where it is.
 const TELLING: [&str; 4] = ["location", "www-authenticate", "allow", "retry-after"];
 
@@ -53,10 +59,13 @@ impl Seen<'_> {
 
     /// What it answered, a line for each request.
     pub fn lines(&self, asked: &Requests) -> Vec<String> {
-        let place = if self.first.as_told {
-            String::new()
+        let First { address, told, .. } = self.first;
+        let place = if address.port() != told.port() {
+            format!("; it listens at {address} whatever PORT says")
+        } else if address != told {
+            format!("; it answers at {address}, and not at {}, which HOST says", told.ip())
         } else {
-            format!("; it listens at {} whatever PORT says", self.first.address)
+            String::new()
         };
         let line = |nth: usize| {
             let request = match asked.all.len() {
@@ -67,6 +76,59 @@ impl Seen<'_> {
         };
         (0..asked.all.len()).map(line).collect()
     }
+}
+
+/// Whose bodies differ from one answer to the next, so that nothing but their length is known of
+/// them.
+pub fn variations(asked: &Requests, seen: &[Seen]) -> Vec<String> {
+    let of_one = |one: &Seen, nth: usize| {
+        let bodies = one.first.answers[nth].iter().map(|it| &it.answer.body);
+        let first = &one.answer(nth).body;
+        let other = bodies.into_iter().find(|body| *body != first)?;
+        let at = first.iter().zip(other).position(|(a, b)| a != b).unwrap_or(0);
+        let [a, b] = [first, other].map(|body| around(body, at));
+        let length = units::of(one.answer(nth).body_bytes, "byte");
+        Some(environment::hidden(&format!(
+            "{} answers {} with another body each time, as {a} and {b}: only its length is looked \
+             at, {length}. If that changes too, every figure of it is invalid: give a text that \
+             every answer holds, with --expect-body",
+            one.name,
+            visible(&asked.name(nth)),
+        )))
+    };
+    if asked.text.is_some() {
+        return Vec::new();
+    }
+    let requests = 0..asked.all.len();
+    seen.iter().flat_map(|one| requests.clone().filter_map(move |nth| of_one(one, nth))).collect()
+}
+
+/// A body near this byte, in quotation marks.
+fn around(body: &[u8], at: usize) -> String {
+    let from = at.saturating_sub(SHOWN_CHARS / 2);
+    let text = String::from_utf8_lossy(&body[from..body.len().min(from + SHOWN_CHARS)]);
+    format!("\"{}\"", visible(text.trim()))
+}
+
+/// Whose answers under load hadn't the length of the first ones, where nothing else is known of
+/// them.
+pub fn other_lengths(asked: &Requests, run: &Run) -> Option<String> {
+    let has_other = |trial: &&Trial| {
+        let Evidence { work, clients, contract, contract_after, .. } = &trial.evidence;
+        let errors = work.iter().flat_map(|work| &work.errors);
+        let in_warmup = clients.iter().flat_map(|client| &client.warmup_errors);
+        let steps = contract.iter().chain(contract_after);
+        let is_length =
+            |step: &ContractStep| step.wrong.as_ref().is_some_and(|it| it.contains(OF_LENGTH));
+        errors.chain(in_warmup).any(|error| error.kind == WRONG_BODY)
+            || steps.clone().any(is_length)
+    };
+    let mut trials = run.trials.iter().filter(|_| asked.text.is_none());
+    let name = &trials.find(has_other)?.slot.contender;
+    Some(format!(
+        "{name}: some answers hadn't the length of its first ones, to which they are held. If they \
+         may differ, give a text that every answer holds, with --expect-body"
+    ))
 }
 
 /// An answer in words, bounded, and without what was handed on.

@@ -1,11 +1,12 @@
-//! `bakeoff duel`: two or more servers side by side, of which nothing is known but how they are
-//! started, or where they run. A study is made of them, and run as any other.
+//! `bakeoff duel`: two or more servers or stores side by side, of which nothing is known but how
+//! they are started, or where they run. A study is made of them, and run as any other.
 
 mod entrant;
 mod gate;
 mod handed_on;
 mod look;
 mod requests;
+mod stores;
 mod told;
 mod written;
 
@@ -28,12 +29,13 @@ use result::shell;
 use self::entrant::{Entrant, What};
 use self::gate::Gate;
 use self::handed_on::{Variable, words_without_secrets};
-use self::look::{Seen, contract, difference, who_closes};
+use self::look::{Seen, contract, difference, other_lengths, variations, who_closes};
 use self::requests::Requests;
 use self::told::told;
 use self::written::{Load, Written};
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
+use super::load::keys::{Mix, mix};
 use super::load::{interrupt, quantity};
 use super::printing::{complain, last_words as last_words_of, note};
 use super::request::{PathAsked, RequestArguments};
@@ -79,6 +81,15 @@ pub struct Arguments {
     #[arg(short, long, default_value_t = 64,
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     connections: u32,
+    /// Compare stores, which are asked for these operations with their weights, as get=9,set=1;
+    /// there is delete as well
+    #[arg(long, value_name = "LIST", value_parser = mix, conflicts_with_all = [
+        "method", "headers", "body", "paths", "weights", "expect_body", "expect_status", "rate"])]
+    mix: Option<Mix>,
+    /// How often each store is cut off in each way, to see what of its writes it survives with
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "mix",
+        value_parser = clap::value_parser!(u32).range(0..=1000))]
+    cuts: u32,
     /// Requests a second for all; if not said, as many as each answers
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<u32>,
@@ -136,8 +147,7 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
     let bad_input = |sentence| Failed(BAD_INPUT, sentence);
     let system = |error: std::io::Error| Failed(SYSTEM, error.to_string());
     let entrants = Entrant::all(&arguments.entrants, &arguments.name).map_err(bad_input)?;
-    let path = path(&arguments.request.paths, &entrants).map_err(bad_input)?;
-    let requests = Requests::new(&arguments.request, &path).map_err(bad_input)?;
+    let asked = asked_of(arguments, &entrants).map_err(bad_input)?;
     arguments.env.iter().try_for_each(Variable::hand_on).map_err(bad_input)?;
     check_gates(&arguments.fail_if, &entrants).map_err(bad_input)?;
     let stop = Stop::default();
@@ -152,16 +162,41 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
         None => scratch.path().join(NAME),
     };
     let handed_on = arguments.env.iter().map(|it| it.name.clone()).collect();
-    let written = Written::new(folder.clone(), &entrants, handed_on).map_err(|error| {
-        Failed(BAD_INPUT, format!("couldn't make {}: {error}", folder.display()))
-    })?;
-    let begun = first_looks(arguments, &entrants, &requests, &written, &stop);
+    let are_stores = matches!(asked, AskedOf::Stores(_));
+    let written =
+        Written::new(folder.clone(), &entrants, handed_on, are_stores).map_err(|error| {
+            Failed(BAD_INPUT, format!("couldn't make {}: {error}", folder.display()))
+        })?;
+    let begun = match &asked {
+        AskedOf::Servers(requests) => first_looks(arguments, &entrants, requests, &written, &stop),
+        AskedOf::Stores(mix) => stores::first_looks(arguments, &entrants, mix, &written, &stop),
+    };
     if begun.is_err() && arguments.keep.is_some() {
         // What isn't whole is of no use to anybody.
         let _ = std::fs::remove_dir_all(&folder);
     }
     begun?;
-    measure(arguments, &requests, &folder, &stop)
+    let requests = match &asked {
+        AskedOf::Servers(requests) => Some(requests),
+        AskedOf::Stores(_) => None,
+    };
+    measure(arguments, requests, &folder, &stop)
+}
+
+/// What all who take part are asked.
+enum AskedOf<'a> {
+    /// Servers of HTTP, for these.
+    Servers(Requests),
+    /// Stores, for these operations.
+    Stores(&'a Mix),
+}
+
+fn asked_of<'a>(arguments: &'a Arguments, entrants: &[Entrant]) -> Result<AskedOf<'a>, String> {
+    if let Some(mix) = &arguments.mix {
+        return stores::check(entrants).map(|()| AskedOf::Stores(mix));
+    }
+    let path = path(&arguments.request.paths, entrants)?;
+    Requests::new(&arguments.request, &path).map(AskedOf::Servers)
 }
 
 /// The folder that the study is kept in, whose name is the study's.
@@ -221,23 +256,15 @@ fn first_looks(
         let name = &entrant.name;
         let contender = Contender::read(&written.folder.join(name), name)
             .map_err(|error| Failed(BAD_INPUT, error.to_string()))?;
-        let first = look(&machine, &contender, &filled, stop).map_err(|why| match why {
-            Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
-            Nothing::Machine(why) => Failed(SYSTEM, why),
-            Nothing::Silent(why, last_words) => {
-                let last_words = last_words_of(&last_words);
-                Failed(
-                    FAILED,
-                    format!("{name}: {why}; {last_words}{}", what_it_has(entrant, arguments)),
-                )
-            }
-        })?;
+        let first = look(&machine, &contender, &filled, stop)
+            .map_err(|why| not_seen(why, entrant, arguments))?;
         let one = Seen { name, first };
         one.lines(requests).iter().for_each(|line| note(line));
         seen.push(one);
     }
     let contract = contract(requests, &seen).map_err(|sentence| Failed(FAILED, sentence))?;
     let difference = difference(&seen);
+    variations(requests, &seen).iter().for_each(|it| note(it));
     [&difference, &who_closes(&seen)].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
         requests,
@@ -252,6 +279,18 @@ fn first_looks(
     written.conclude(entrants, &seen, contract, &load).map_err(|error| {
         Failed(SYSTEM, format!("couldn't write to {}: {error}", written.folder.display()))
     })
+}
+
+/// Why nothing was seen of one who takes part.
+fn not_seen(why: Nothing, entrant: &Entrant, arguments: &Arguments) -> Failed {
+    match why {
+        Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
+        Nothing::Machine(why) => Failed(SYSTEM, why),
+        Nothing::Silent(why, last_words) => {
+            let (name, has) = (&entrant.name, what_it_has(entrant, arguments));
+            Failed(FAILED, format!("{name}: {why}; {}{has}", last_words_of(&last_words)))
+        }
+    }
 }
 
 /// What a command that gave no answer has of the environment, and how it gets more.
@@ -276,7 +315,7 @@ fn usual_cores(machine: &result::plan::Machine) -> Cores {
 /// Runs the study that was made, and holds the conditions against it.
 fn measure(
     arguments: &Arguments,
-    requests: &Requests,
+    requests: Option<&Requests>,
     folder: &Path,
     stop: &Stop,
 ) -> Result<u8, Failed> {
@@ -286,13 +325,14 @@ fn measure(
     let study = Study::read(studies, &name).map_err(bad_input)?;
     let seed = arguments.seed.unwrap_or_else(lab::run::a_seed);
     let profile = study.file.profile.get("quick").expect("it was written with this one").clone();
+    let headers = requests.map_or(&[][..], Requests::headers);
     let asked = Asked {
         study: &study,
         profile: ("quick", &profile),
         choice: &Choice::default(),
         order: Order::Shuffled,
         seed,
-        command: command(requests, seed),
+        command: command(headers, seed),
         runs: &arguments.runs,
         keeps_study: arguments.keep.is_none(),
         ladder: &OfRun,
@@ -302,6 +342,8 @@ fn measure(
     drop(progress);
     let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
     let code = finish("duel", &ended);
+    let other = requests.and_then(|requests| other_lengths(requests, &ended.run));
+    other.iter().for_each(|it| note(it));
     if arguments.keep.is_some() {
         note(&format!(
             "The study: {}. To run it again: bakeoff run {}{}",
@@ -309,7 +351,7 @@ fn measure(
             shell::word(&name),
             shell::path_option("--studies", studies, lab::run::STUDIES)
         ));
-        taken_from_environment(requests).iter().for_each(|it| note(it));
+        taken_from_environment(headers).iter().for_each(|it| note(it));
     }
     let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
     let gates = gates(arguments, &ended);
@@ -317,9 +359,9 @@ fn measure(
 }
 
 /// The command that repeats it, with the seed that it had and without secrets.
-fn command(requests: &Requests, seed: u64) -> String {
+fn command(headers: &[(String, String)], seed: u64) -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let given = words_without_secrets(&given, requests.headers());
+    let given = words_without_secrets(&given, headers);
     let words = given.iter().map(|word| shell::word(word).into_owned());
     let mut words: Vec<String> = ["bakeoff".to_string()].into_iter().chain(words).collect();
     if !given.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
@@ -329,8 +371,8 @@ fn command(requests: &Requests, seed: u64) -> String {
 }
 
 /// Which variables a kept study takes in the place of secrets that were written out.
-fn taken_from_environment(requests: &Requests) -> Option<String> {
-    let values = requests.headers().iter().map(|(_, value)| value);
+fn taken_from_environment(headers: &[(String, String)]) -> Option<String> {
+    let values = headers.iter().map(|(_, value)| value);
     let names: Vec<&str> = values.flat_map(|value| load::plan::headers::variables(value)).collect();
     (!names.is_empty()).then(|| {
         format!("It takes {} from the environment: secrets stand in no file", names.join(", "))

@@ -58,9 +58,12 @@ pub fn told(gate: &Gate, run: &Run) -> (Word, String) {
     }
     .unwrap_or_else(|why| (Word::Missing, format!("{why}.")));
     let doubts = doubts(gate, run);
-    let suspect = if doubts.is_empty() { "" } else { " (suspect)" };
+    let verdicts = gate.names().into_iter().filter_map(|name| conditions::verdict(run, name).ok());
+    // Of what is invalid the word itself says so.
+    let caveat = verdicts.filter(|it| *it != Verdict::Invalid).max().and_then(Verdict::caveat);
+    let caveat = caveat.map_or(String::new(), |caveat| format!(" ({caveat})"));
     let sentences = [why].into_iter().chain(doubts).collect::<Vec<_>>().join(" ");
-    (word, format!("The condition {} {}{suspect}: {sentences}", gate.text, word.says()))
+    (word, format!("The condition {} {}{caveat}: {sentences}", gate.text, word.says()))
 }
 
 fn measured(gate: &Gate, run: &Run, left: &Of, right: &Right) -> Result<(Word, String), String> {

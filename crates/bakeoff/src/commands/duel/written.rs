@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lab::study::contender;
+use lab::study::contender::{self, Speaks};
+use lab::trial::first::First;
 use result::plan::Cores;
-use result::shell;
 use toml::Value;
 
 use super::entrant::{self, Entrant, What};
@@ -51,6 +51,8 @@ pub struct Written {
     pub folder: PathBuf,
     /// Variables that are handed on to commands, by their names.
     handed_on: Vec<String>,
+    /// Whether they are stores.
+    are_stores: bool,
 }
 
 impl Written {
@@ -62,11 +64,12 @@ impl Written {
         folder: PathBuf,
         entrants: &[Entrant],
         handed_on: Vec<String>,
+        are_stores: bool,
     ) -> io::Result<Written> {
         let here = std::env::current_dir()?;
         fs::create_dir_all(studies::with(&folder))?;
         fs::create_dir(&folder)?;
-        let written = Written { folder, handed_on };
+        let written = Written { folder, handed_on, are_stores };
         for entrant in entrants {
             fs::create_dir(written.folder.join(&entrant.name))?;
             written.write_contender(entrant, &here, "")?;
@@ -95,9 +98,13 @@ impl Written {
                 );
                 more.push_str(&format!("body_bytes = {}\n", lengths(&seen.body_bytes())));
             }
-            if !seen.first.as_told {
+            let First { address, told, .. } = seen.first;
+            if address.port() != told.port() {
                 more.push_str("# It listens here whatever PORT says.\n");
-                more.push_str(&format!("address = \"{}\"\n", seen.first.address));
+                more.push_str(&format!("address = \"{address}\"\n"));
+            } else if address != told {
+                more.push_str("# It listens here whatever HOST says.\n");
+                more.push_str(&format!("host = \"{}\"\n", address.ip()));
             }
             self.write_contender(entrant, &here, &more)?;
         }
@@ -114,13 +121,62 @@ impl Written {
         fs::write(self.folder.join(STUDY), text)
     }
 
+    /// Writes the study of stores, of which this is known.
+    ///
+    /// # Errors
+    /// What couldn't be written.
+    pub fn conclude_stores(
+        &self,
+        entrants: &[Entrant],
+        seen: &[Speaks],
+        study: &str,
+    ) -> io::Result<()> {
+        let here = std::env::current_dir()?;
+        for (entrant, speaks) in entrants.iter().zip(seen) {
+            let word = match speaks {
+                Speaks::Redis => "redis",
+                Speaks::Memcached => "memcached",
+            };
+            self.write_contender(entrant, &here, &format!("speaks = \"{word}\"\n"))?;
+        }
+        fs::write(self.folder.join(STUDY), study)
+    }
+
     fn write_contender(&self, entrant: &Entrant, here: &Path, more: &str) -> io::Result<()> {
-        let text = format!("{}{more}", contender(entrant, here, &self.handed_on));
+        let text = format!("{}{more}", self.contender(entrant, here));
         fs::write(self.folder.join(&entrant.name).join(contender::FILE), text)
+    }
+
+    /// A contender as its file has it, as far as is known before it was started.
+    fn contender(&self, entrant: &Entrant, here: &Path) -> String {
+        let (language, start) = match &entrant.what {
+            What::Command(command) => {
+                let programs = programs(command, here);
+                let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(command));
+                // A store keeps its files where it is started, unless it is told otherwise.
+                let folder = if self.are_stores {
+                    String::new()
+                } else {
+                    format!("folder = {}\n", quoted(&here.to_string_lossy()))
+                };
+                let environment = match &self.handed_on[..] {
+                    [] => String::new(),
+                    names => format!("environment = {names:?}\n"),
+                };
+                ("a command", run + &folder + &programs + &environment)
+            }
+            What::Running { address, .. } => (
+                "a server that runs already",
+                format!("address = \"{address}\"\nready_within_s = {RUNNING_WITHIN_S:?}\n"),
+            ),
+        };
+        // Nobody wrote a contender for it, so it has no tier.
+        format!("title = {}\nlanguage = \"{language}\"\n{start}", quoted(&entrant.name))
     }
 }
 
-fn quoted(text: &str) -> String {
+/// A text as a study's file has it.
+pub fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
@@ -187,28 +243,6 @@ fn headers(all: &[(String, String)]) -> String {
 fn programs(command: &str, here: &Path) -> String {
     let program = entrant::program(command, here);
     program.map_or(String::new(), |it| format!("programs = [{}]\n", quoted(&it.to_string_lossy())))
-}
-
-fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
-    let (language, start) = match &entrant.what {
-        What::Command(command) => {
-            let programs = programs(command, here);
-            let here = shell::word(&here.to_string_lossy()).into_owned();
-            let command = format!("cd {here} && {command}");
-            let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command));
-            let environment = match handed_on {
-                [] => String::new(),
-                names => format!("environment = {names:?}\n"),
-            };
-            ("a command", run + &programs + &environment)
-        }
-        What::Running { address, .. } => (
-            "a server that runs already",
-            format!("address = \"{address}\"\nready_within_s = {RUNNING_WITHIN_S:?}\n"),
-        ),
-    };
-    // Nobody wrote a contender for it, so it has no tier.
-    format!("title = {}\nlanguage = \"{language}\"\n{start}", quoted(&entrant.name))
 }
 
 fn study(

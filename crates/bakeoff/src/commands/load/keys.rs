@@ -118,7 +118,11 @@ impl KeysArguments {
     }
 }
 
-fn mix(text: &str) -> Result<Mix, String> {
+/// Operations with their weights, of a text as `get=90,set=10`.
+///
+/// # Errors
+/// What is wrong with it, in a sentence.
+pub fn mix(text: &str) -> Result<Mix, String> {
     let one = |part: &str| {
         let (name, weight) = part.split_once('=').unwrap_or((part, "1"));
         let operation = Operation::of_name(name)

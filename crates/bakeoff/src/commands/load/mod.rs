@@ -16,7 +16,7 @@ mod find_rate;
 mod hdr;
 pub mod interrupt;
 mod json;
-mod keys;
+pub mod keys;
 mod live;
 mod pace;
 pub mod quantity;
