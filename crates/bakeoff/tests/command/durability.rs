@@ -14,7 +14,7 @@ use super::fixture::{Lab, skipped};
 const EATMYDATA: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
 
 /// A study of stores with one that is the test's own, in this mode. It promises to lose nothing.
-fn lab_with(mode: &str, environment: &str) -> Lab {
+pub fn lab_with(mode: &str, environment: &str) -> Lab {
     let lab = Lab::of_stores();
     lab.write("studies/s/it/durable.py", include_str!("../fixture/durable.py"));
     let more = format!(

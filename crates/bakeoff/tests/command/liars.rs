@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use result::Run;
+use result::durability::{CutVerdict, Durability};
 use result::finding::Verdict;
 
 use crate::fixture::Lab;
@@ -30,6 +31,10 @@ enum By {
     Check(&'static str),
     /// There is no figure.
     NoFigure,
+    /// It is cut off in this way.
+    Rung(&'static str),
+    /// It is cut off, and its data lie elsewhere.
+    Elsewhere,
     /// Nothing does, and the page says so.
     Nothing,
 }
@@ -39,6 +44,8 @@ impl fmt::Display for By {
         match self {
             By::Check(check) => to.pad(&format!("found by {check}")),
             By::NoFigure => to.pad("found: it has no figure"),
+            By::Rung(rung) => to.pad(&format!("found by the rung {rung}")),
+            By::Elsewhere => to.pad("found: its data lie elsewhere"),
             By::Nothing => to.pad("NOT FOUND"),
         }
     }
@@ -99,8 +106,95 @@ const OF_RECORDS_KEPT: [Liar; 2] = [
     },
 ];
 
+const ERRORS: &str = "docs/checks/errors.md";
+const WRONG_VALUE: &str = "So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away.";
+const AT_ANY_TIME: &str = "That is wrong at any time.";
+const SAME_ANSWERS: &str = "docs/checks/same-answers.md";
+const READ_BACK: &str = "A key has to have the value of its last write.";
+
+/// Of a study of stores that are read and written.
+const OF_READS: [Liar; 3] = [
+    Liar { page: ERRORS, sentence: WRONG_VALUE, mode: "stale-cold", by: By::Check("errors") },
+    Liar { page: ERRORS, sentence: WRONG_VALUE, mode: "zero-fills", by: By::Check("errors") },
+    Liar { page: ERRORS, sentence: AT_ANY_TIME, mode: "early-wrong", by: By::Check("errors") },
+];
+
+/// Of one whose work only writes.
+const OF_WRITES: [Liar; 3] = [
+    Liar {
+        page: SAME_ANSWERS,
+        sentence: READ_BACK,
+        mode: "drops-some",
+        by: By::Check("same-answers"),
+    },
+    Liar {
+        page: SAME_ANSWERS,
+        sentence: READ_BACK,
+        mode: "drops-all",
+        by: By::Check("same-answers"),
+    },
+    Liar {
+        page: SAME_ANSWERS,
+        sentence: READ_BACK,
+        mode: "forgets-old",
+        by: By::Check("same-answers"),
+    },
+];
+
+const DURABILITY: &str = "docs/durability.md";
+
+/// Of stores that are cut off.
+const OF_CUTS: [Liar; 7] = [
+    Liar {
+        page: DURABILITY,
+        sentence: "| keeps all in memory | `process` |",
+        mode: "null",
+        by: By::Rung("process"),
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| honest, but its files lie in `/dev/shm` | `machine` |",
+        mode: "in-memory",
+        by: By::Rung("machine"),
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| honest, but its files lie beside its program | `machine`, as *its data lie elsewhere* |",
+        mode: "in-source",
+        by: By::Elsewhere,
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| syncs every tenth time | `machine` |",
+        mode: "every-tenth",
+        by: By::Rung("machine"),
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| syncs a file, renames it, and doesn't sync the folder | `machine` |",
+        mode: "forgets-folder",
+        by: By::Rung("machine"),
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| has no checksum, and is cut off within a record | `machine`, as corrupt |",
+        mode: "no-checksum",
+        by: By::Rung("machine"),
+    },
+    Liar {
+        page: DURABILITY,
+        sentence: "| writes past the page cache (`O_DIRECT`), and never has the disk flushed | `power` |",
+        mode: "no-flush",
+        by: By::Rung("power"),
+    },
+];
+
+/// Cuts of each rung. Some lose only what comes between two moments, which a cut may miss.
+const CUTS: &str = "8";
+
 fn all() -> impl Iterator<Item = &'static Liar> {
-    OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT)
+    let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
+    programs.chain(&OF_READS).chain(&OF_WRITES).chain(&OF_CUTS)
 }
 
 /// Else somebody who reads a page would rely on what nobody tries.
@@ -124,45 +218,85 @@ fn found(run: &Run, mode: &str, expected: By) -> By {
     };
     match expected {
         By::Check(check) if speaks(check) => By::Check(check),
-        By::Check(_) | By::NoFigure | By::Nothing => By::Nothing,
+        _ => By::Nothing,
     }
 }
 
 /// Has them measured in one run beside one who is honest; those that weren't found as their page
 /// says, in words.
-fn tried(lab: &Lab, honest: &str, liars: &[Liar]) -> Vec<String> {
+fn tried(lab: &Lab, liars: &[Liar]) -> Vec<String> {
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let row = run.outcomes[0].rows.iter().find(|row| row.contender == "honest");
+    let mut wrong = Vec::new();
+    for check in ["contract", "errors", "same-answers"] {
+        let finding = row.and_then(|row| row.findings.iter().find(|it| it.check == check));
+        if finding.is_some_and(|it| it.verdict > Verdict::NotChecked) {
+            wrong.push(format!("who is honest is accused by {check}: {said:?}"));
+        }
+    }
+    wrong.extend(liars.iter().filter_map(|liar| told(liar, found(&run, liar.mode, liar.by))));
+    lab.assert_nothing_is_left();
+    wrong
+}
+
+/// Prints what found a liar out; in words, if that isn't what its page says.
+fn told(Liar { page, sentence, mode, by }: &Liar, found: By) -> Option<String> {
+    println!("{found:<29} {mode:<34} {page}: {sentence}");
+    (found != *by).then(|| format!("{mode}: {found}, and {page} says that it is {by}"))
+}
+
+/// Programs in these modes, beside one that is honest in this way.
+fn programs(lab: Lab, honest: &str, liars: &[Liar]) -> Vec<String> {
     lab.program("honest", honest);
     liars.iter().for_each(|liar| lab.program(liar.mode, liar.mode));
     // Some of them tell late what the warm-up was.
     lab.change_study("measure_s = 0.6\nwarmup_s = 0.1", "measure_s = 0.6\nwarmup_s = 0.4");
-    let said = lab.bakeoff(&["run", "s"]);
-    let run = lab.run();
-    let mut wrong = Vec::new();
-    let row = run.outcomes[0].rows.iter().find(|row| row.contender == "honest");
-    let contract = row.and_then(|row| row.findings.iter().find(|it| it.check == "contract"));
-    if contract.is_none_or(|it| it.verdict != Verdict::Valid) {
-        wrong.push(format!("an honest program is accused: {said:?}"));
-    }
-    for Liar { page, sentence, mode, by } in liars {
-        let found = found(&run, mode, *by);
-        println!("{found:<28} {mode:<34} {page}: {sentence}");
-        if found != *by {
-            wrong.push(format!("{mode}: {found}, and {page} says that it is {by}"));
-        }
-    }
+    tried(&lab, liars)
+}
+
+/// Stores in these modes, of which this is asked, beside one that is honest.
+fn stores(asks: &str, liars: &[Liar]) -> Vec<String> {
+    let lab = Lab::of_stores();
+    lab.change_study("[\"read\"], keys", &format!("[\"{asks}\"], keys"));
+    let modes = liars.iter().map(|liar| liar.mode);
+    modes.chain(["honest"]).for_each(|mode| super::stores::lying(&lab, mode));
+    tried(&lab, liars)
+}
+
+/// What finds a store out that is cut off.
+fn cut_off(mode: &str) -> By {
+    let lab = super::durability::lab_with(mode, "");
+    let said = lab.bakeoff(&["durability", "s/it", "--cuts", CUTS, "--json"]);
+    let seen: Vec<Durability> =
+        serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     lab.assert_nothing_is_left();
-    wrong
+    let bad = seen[0].rungs.iter().find(|seen| seen.verdict != CutVerdict::Kept);
+    match bad.map(|seen| (&seen.verdict, seen.rung)) {
+        None => By::Nothing,
+        Some((CutVerdict::NotChecked(why), _)) if why.contains("elsewhere") => By::Elsewhere,
+        Some((CutVerdict::NotChecked(why), rung)) => panic!("{} can't be had: {why}", rung.name()),
+        Some((_, rung)) => By::Rung(rung.name()),
+    }
+}
+
+#[test]
+#[ignore = "make liars"]
+fn stores_that_lie_are_found_as_their_pages_say() {
+    let mut wrong = stores("mixed", &OF_READS);
+    wrong.extend(stores("write", &OF_WRITES));
+    wrong.extend(OF_CUTS.iter().filter_map(|liar| told(liar, cut_off(liar.mode))));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 #[ignore = "make liars"]
 fn programs_that_lie_are_found_as_their_pages_say() {
-    let payloads = Lab::of_programs();
-    let mut wrong = tried(&payloads, "honest", &OF_PAYLOADS);
+    let mut wrong = programs(Lab::of_programs(), "honest", &OF_PAYLOADS);
     let order = Lab::of_programs();
     order.change_study("sum = \"payloads\"", "sum = \"payloads-in-order\"");
-    wrong.extend(tried(&order, "in-order", &OF_ORDER));
+    wrong.extend(programs(order, "in-order", &OF_ORDER));
     let records = super::programs::of_records(super::programs::MAKER);
-    wrong.extend(tried(&records, "honest", &OF_RECORDS_KEPT));
+    wrong.extend(programs(records, "honest", &OF_RECORDS_KEPT));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
