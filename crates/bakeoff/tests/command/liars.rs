@@ -189,6 +189,9 @@ const OF_CUTS: [Liar; 7] = [
     },
 ];
 
+/// The rungs, the lowest first.
+const RUNGS: [&str; 3] = ["process", "machine", "power"];
+
 /// Cuts of each rung. Some lose only what comes between two moments, which a cut may miss.
 const CUTS: &str = "8";
 
@@ -243,7 +246,13 @@ fn tried(lab: &Lab, liars: &[Liar]) -> Vec<String> {
 /// Prints what found a liar out; in words, if that isn't what its page says.
 fn told(Liar { page, sentence, mode, by }: &Liar, found: By) -> Option<String> {
     println!("{found:<29} {mode:<34} {page}: {sentence}");
-    (found != *by).then(|| format!("{mode}: {found}, and {page} says that it is {by}"))
+    // One that a rung finds may be found on the rung below already, by a luckier cut.
+    let is_below = |(found, by)| RUNGS.iter().take_while(|it| **it != by).any(|it| *it == found);
+    let is_said = match (found, *by) {
+        (By::Rung(found), By::Rung(by)) => found == by || is_below((found, by)),
+        (found, by) => found == by,
+    };
+    (!is_said).then(|| format!("{mode}: {found}, and {page} says that it is {by}"))
 }
 
 /// Programs in these modes, beside one that is honest in this way.
