@@ -1,21 +1,26 @@
 //! What a server speaks that doesn't speak what it was asked in, by its first bytes.
 
+/// What HTTP/1 is called here, RESP, and memcached's text and meta commands.
+pub(crate) const HTTP: &str = "HTTP";
+pub(crate) const RESP: &str = "RESP, as Redis does";
+pub(crate) const MEMCACHED: &str = "memcached's text protocol";
+
 /// The first bytes of what servers say in other protocols, whoever has to speak first.
 const FIRST_BYTES: [(&[u8], &str); 16] = [
     // RFC 8446, 5.1: an alert, or a handshake, of any version.
     (b"\x15\x03", "TLS"),
     (b"\x16\x03", "TLS"),
-    (b"HTTP/1.", "HTTP"),
+    (b"HTTP/1.", HTTP),
     (b"SSH-", "SSH"),
     (b"RFB ", "VNC"),
     (b"* OK", "IMAP"),
     (b"220 ", "SMTP or FTP"),
     (b"220-", "SMTP or FTP"),
-    (b"-ERR ", "RESP, as Redis does"),
-    (b"-NOAUTH ", "RESP, as Redis does"),
-    (b"-DENIED ", "RESP, as Redis does"),
-    (b"ERROR\r\n", "memcached's text protocol"),
-    (b"CLIENT_ERROR ", "memcached's text protocol"),
+    (b"-ERR ", RESP),
+    (b"-NOAUTH ", RESP),
+    (b"-DENIED ", RESP),
+    (b"ERROR\r\n", MEMCACHED),
+    (b"CLIENT_ERROR ", MEMCACHED),
     (b"AMQP", "AMQP"),
     // A message of an error, with its length below 64 KiB, and how severe it is.
     (b"E\0\0", "PostgreSQL's protocol"),
@@ -34,9 +39,10 @@ fn is_http2(bytes: &[u8]) -> bool {
     matches!(bytes, [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..])
 }
 
-/// The same sentence about these bytes, with what the server speaks if they tell that.
-pub(crate) fn named(bytes: &[u8], sentence: String) -> String {
-    match protocol_of(bytes) {
+/// The same sentence about these bytes, with what the server speaks if they tell that, and it isn't
+/// what it was asked in.
+pub(crate) fn named(asked_in: &str, bytes: &[u8], sentence: String) -> String {
+    match protocol_of(bytes).filter(|name| *name != asked_in) {
         Some(name) => {
             format!("the server speaks {name}, which isn't what it was asked in: {sentence}")
         }
@@ -58,11 +64,22 @@ mod tests {
             (b"-ERR unknown command 'GET'\r\n", "RESP"),
             (b"ERROR\r\n", "memcached"),
         ] {
-            let sentence = named(bytes, "no answer".into());
+            let sentence = named("", bytes, "no answer".into());
             assert!(sentence.contains(&format!("speaks {name}")), "{sentence}");
         }
         for bytes in [&b""[..], b"\0\0\0\0\0\0\0\0\0", b"hello", b"\x15"] {
-            assert_eq!(named(bytes, "no answer".into()), "no answer", "{bytes:?}");
+            assert_eq!(named("", bytes, "no answer".into()), "no answer", "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_speaks_what_it_was_asked_in_isnt_said_to_speak_something_else() {
+        for (asked_in, bytes) in [
+            (HTTP, &b"HTTP/1.1 408 Request Timeout\r\n"[..]),
+            (RESP, b"-ERR unknown command 'HELLO'\r\n"),
+            (MEMCACHED, b"ERROR\r\n"),
+        ] {
+            assert_eq!(named(asked_in, bytes, "no answer".into()), "no answer");
         }
     }
 }

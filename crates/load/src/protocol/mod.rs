@@ -54,7 +54,10 @@ pub(crate) trait Protocol: Send + Sync {
     fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], of: Asked) -> Fed;
 
     /// What an answer lacks that came in part, for people; `None` where nothing of it came.
-    fn lacks(connection: &Self::Connection) -> Option<String>;
+    fn lacks(&self, connection: &Self::Connection) -> Option<String>;
+
+    /// What is spoken, as [`foreign`] calls it.
+    fn spoken(&self) -> &'static str;
 
     /// How many of these bytes are whole messages that the server may send though nobody asked
     /// for them.

@@ -26,7 +26,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                     return;
                 }
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
-                let example = foreign::named(bytes, example);
+                let example = foreign::named(protocol.spoken(), bytes, example);
                 return self.unasked(slot, example, at);
             };
             let partial = &mut slots.connection(slot).partial;

@@ -77,7 +77,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     /// What the answer that is awaited on a slot lacks, behind a sentence; empty where nothing of
     /// it came.
     pub(super) fn lacks(&mut self, slot: Slot) -> String {
-        let lacks = P::lacks(&self.slots.connection(slot).partial);
+        let lacks = self.protocol.lacks(&self.slots.connection(slot).partial);
         lacks.map_or(String::new(), |what| format!(": {what}"))
     }
 

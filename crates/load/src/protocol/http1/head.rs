@@ -84,7 +84,11 @@ impl Heads {
         let all = if seam > 0 { before.as_slice() } else { bytes };
         // Said at once: who waits for the end of what is no head waits long.
         if !all.starts_with(&VERSION[..all.len().min(VERSION.len())]) {
-            return Err(foreign::named(all, format!("no status line: \"{}\"", show(all))));
+            return Err(foreign::named(
+                foreign::HTTP,
+                all,
+                format!("no status line: \"{}\"", show(all)),
+            ));
         }
         // The end may lie across the seam: up to 2 bytes of it came before.
         let end = end_of_head(all, seam.saturating_sub(2));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use self::body::Body;
 use self::head::{Head, Heads};
 use self::reading::{ReadSoFar, Reading};
-use super::{Fed, Protocol};
+use super::{Fed, Protocol, foreign};
 use crate::outcome::AnswerKind;
 use crate::outcome::ErrorKind;
 use crate::outcome::fault::Fault;
@@ -262,8 +262,12 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
         self.take_part(kept, bytes, of)
     }
 
-    fn lacks(kept: &Self::Connection) -> Option<String> {
+    fn lacks(&self, kept: &Self::Connection) -> Option<String> {
         Some(kept.as_ref()?.reading.lacks())
+    }
+
+    fn spoken(&self) -> &'static str {
+        foreign::HTTP
     }
 
     fn is_farewell(kind: AnswerKind) -> bool {

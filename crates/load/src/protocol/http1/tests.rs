@@ -822,7 +822,7 @@ fn lacks(asked: &AskedPages, stream: &str) -> Option<String> {
     let mut http = asked.decoder();
     let mut kept = None;
     http.feed(&mut kept, stream.as_bytes(), Asked { number: 0, sent: 0, at: 1 });
-    Http1::<Pages>::lacks(&kept)
+    http.lacks(&kept)
 }
 
 /// The fault of an answer.

@@ -179,7 +179,7 @@ impl Protocol for Store {
                     return Opened::Awaits { missing: 1 };
                 }
                 Err((kind, why)) => {
-                    let why = foreign::named(&on.kept, why);
+                    let why = foreign::named(self.spoken(), &on.kept, why);
                     on.kept.clear();
                     return Opened::Broken(fault(kind, why));
                 }
@@ -286,7 +286,14 @@ impl Protocol for Store {
         }
     }
 
-    fn lacks(on: &StoreConnection) -> Option<String> {
+    fn spoken(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Resp(_) => foreign::RESP,
+            Dialect::MemcachedText | Dialect::MemcachedMeta => foreign::MEMCACHED,
+        }
+    }
+
+    fn lacks(&self, on: &StoreConnection) -> Option<String> {
         let (kept, missing) = (&on.kept, on.at_least.saturating_sub(on.kept.len()).max(1));
         let came = kept.len();
         (came > 0).then(|| {
@@ -294,7 +301,7 @@ impl Protocol for Store {
                 "{came} bytes came, and {missing} more at least are missing: \"{}\"",
                 show(kept)
             );
-            foreign::named(kept, part)
+            foreign::named(self.spoken(), kept, part)
         })
     }
 
@@ -315,7 +322,7 @@ impl Protocol for Store {
             "the connection ended before an answer came".into()
         } else {
             let example = format!("the connection ended within an answer: \"{}\"", show(&kept));
-            foreign::named(&kept, example)
+            foreign::named(self.spoken(), &kept, example)
         };
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
@@ -359,9 +366,10 @@ impl Store {
             self.parse(bytes, self.expected(asked), asked.key)
         };
         match parsed {
-            Err(example) => {
-                Fed::Broken(fault(ErrorKind::Malformed, foreign::named(bytes, example)))
-            }
+            Err(example) => Fed::Broken(fault(
+                ErrorKind::Malformed,
+                foreign::named(self.spoken(), bytes, example),
+            )),
             Ok(Parsed::More(missing)) => Fed::More { missing: missing as u64 },
             Ok(Parsed::Whole(used, answer)) => {
                 let fault = self.worth(&bytes[..used], answer, of);
