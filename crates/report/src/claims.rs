@@ -88,11 +88,14 @@ fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Cla
     let unmeasured = unmeasured(run, claim, outcome);
     let mut others = outcome.settings.iter().flat_map(|it| &it.against);
     let is_whole = unmeasured.is_none() && others.all(|other| other.stands != Beside::NotMeasured);
+    let is_open = outcome.settings.iter().any(|it| it.word == ClaimWord::NotKnown);
     let word = word(outcome.word, outcome.verdict);
-    let word = if is_whole || outcome.word == ClaimWord::NotKnown {
-        word
-    } else {
-        format!("{word}, as far as measured")
+    let word = match outcome.word {
+        ClaimWord::NotKnown => word,
+        // One setting where it doesn't hold is enough.
+        ClaimWord::Holds if is_open => format!("{word}, but not known under all settings"),
+        _ if is_whole => word,
+        _ => format!("{word}, as far as measured"),
     };
     Claimed {
         says: visible(&claim.says).into_owned(),

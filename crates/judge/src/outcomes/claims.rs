@@ -132,7 +132,9 @@ impl<'a> Contest<'a> {
             Some(ratio) if class == class_of_other => self.stands(own, row, ratio, lead),
             _ => Beside::NotRanked,
         };
-        let is_beyond_doubt = ratio.as_ref().is_some_and(|it| doubt::cannot_change(own, row, it));
+        let most = doubt::at_most(own, row).zip(ratio.as_ref().and_then(|it| self.interval(it)));
+        let is_beyond_doubt =
+            most.is_some_and(|(most, interval)| is_beyond(most, interval, stands, lead));
         let findings = own.findings.iter().chain(&row.findings).map(|it| it.verdict);
         let counts = |it: &Verdict| !is_beyond_doubt || *it != Verdict::Suspect;
         let verdict = findings.filter(counts).max().unwrap_or(Verdict::Valid);
@@ -145,7 +147,7 @@ impl<'a> Contest<'a> {
         // chosen by their outcome.
         let blocks = own.figure(&self.figure.id).map_or(0, |it| it.blocks.len());
         let is_whole = ratio.blocks.len() == blocks;
-        let (Ok(floor), Some(interval)) = (self.noise_floor, ratio.interval) else {
+        let (Ok(floor), Some((least, most))) = (self.noise_floor, self.interval(ratio)) else {
             return Beside::NotRanked;
         };
         if !(may_be_ranked(own) && may_be_ranked(other) && is_whole) {
@@ -157,11 +159,6 @@ impl<'a> Contest<'a> {
         let (own_may_be_better, other_may_be_better) = match self.figure.better {
             Better::More => (own_is_bound, other_is_bound),
             Better::Less => (other_is_bound, own_is_bound),
-        };
-        // How many times as good the claim's contender is.
-        let (least, most) = match self.figure.better {
-            Better::More => interval,
-            Better::Less => (1.0 / interval.1, 1.0 / interval.0),
         };
         let is_ahead = |a: &Row, b: &Row| {
             !self.group.is_tie(&a.contender, &b.contender, self.figure, Some(floor))
@@ -176,6 +173,26 @@ impl<'a> Contest<'a> {
         } else {
             Beside::NotToldApart
         }
+    }
+
+    /// Between which bounds it lies how many times as good the claim's contender is.
+    fn interval(&self, ratio: &Estimate) -> Option<(f64, f64)> {
+        let (low, high) = ratio.interval?;
+        Some(match self.figure.better {
+            Better::More => (low, high),
+            Better::Less => (1.0 / high, 1.0 / low),
+        })
+    }
+}
+
+/// Whether doubts that move the ratio by a factor of `most` at most leave a claim's contender where
+/// it stands.
+fn is_beyond(most: f64, interval: (f64, f64), stands: Beside, lead: Option<f64>) -> bool {
+    let (lowest, highest) = (interval.0 / most, interval.1 * most);
+    match stands {
+        Beside::Behind => lowest > lead.unwrap_or(1.0),
+        Beside::NotBehind => highest < lead.unwrap_or(SMALLEST_LEAD),
+        _ => false,
     }
 }
 
@@ -338,6 +355,32 @@ mod tests {
         assert_eq!((doubted.word, doubted.verdict), (ClaimWord::Holds, Verdict::Suspect));
         assert_eq!(doubted.settings[0].verdict, Verdict::Suspect);
         assert_ne!(with(Some(1.1)).verdict, Verdict::Suspect, "a doubt of 10 % of a lead of 100 %");
+    }
+
+    #[test]
+    fn doubt_counts_against_the_lead_that_a_claim_speaks_of() {
+        let with = |rate, off_by_max| {
+            let claim = Claim { lead: Some(2.0), ..claim() };
+            let mut run = run_with(claim, &[("a", 30, rate), ("b", 30, 100.0)]);
+            conclude(&mut run);
+            for row in run.outcomes.iter_mut().flat_map(|it| &mut it.rows) {
+                row.findings.push(Finding { off_by_max: Some(off_by_max), ..suspect("steady") });
+                row.verdict = Verdict::Suspect;
+            }
+            let outcome = outcomes(&run).remove(0);
+            (outcome.word, outcome.verdict)
+        };
+        let doubted = (ClaimWord::Holds, Verdict::Suspect);
+        assert_eq!(
+            with(220.0, 1.2),
+            doubted,
+            "2.2 times may be 1.5, which is a lead, but not of 2"
+        );
+        assert_eq!(with(400.0, 1.2).0, ClaimWord::Holds);
+        assert_ne!(with(400.0, 1.2).1, Verdict::Suspect, "4 times is 2.8 at least");
+        let doubted = (ClaimWord::DoesNot, Verdict::Suspect);
+        assert_eq!(with(180.0, 1.2), doubted, "1.8 times may be 2.6");
+        assert_ne!(with(120.0, 1.2).1, Verdict::Suspect, "1.2 times is 1.7 at most");
     }
 
     /// Who answers twice as much in the same CPU time takes half as much of it an answer.

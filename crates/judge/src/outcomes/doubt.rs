@@ -1,17 +1,22 @@
-//! Whether what is doubted of two rows can change their order.
+//! Whether what is doubted of two rows can change what was found of them.
 
 use result::finding::Verdict;
 use result::outcome::{Estimate, Row};
 
 /// Whether the order of two ranked rows holds whatever is doubted of them. It does where the
 /// near end of the interval of their ratio is farther from equal than all doubts together can
-/// move it. Each doubt counts by the most that its check says, and those of both rows against
-/// the order. What both rows have in common counts twice, which errs on the side of doubt.
+/// move it.
 pub(super) fn cannot_change(first: &Row, row: &Row, ratio: &Estimate) -> bool {
-    let Some(((low, high), doubts)) = ratio.interval.zip(doubts(first).zip(doubts(row))) else {
-        return false;
-    };
-    low.max(1.0 / high) > doubts.0 * doubts.1
+    let interval_and_most = ratio.interval.zip(at_most(first, row));
+    interval_and_most.is_some_and(|((low, high), most)| low.max(1.0 / high) > most)
+}
+
+/// By which factor all doubts of two rows together may move their ratio; `None` where one of them
+/// is without bound. Each doubt counts by the most that its check says, and those of both rows
+/// against what was found. What both rows have in common counts twice, which errs on the side of
+/// doubt.
+pub(super) fn at_most(first: &Row, second: &Row) -> Option<f64> {
+    Some(doubts(first)? * doubts(second)?)
 }
 
 /// By which factor all doubts about a row may move its figure at most; `None` where one of
