@@ -18,15 +18,15 @@
 //!
 //! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores; what a
 //! store has to have afterwards: [`read_back`]. What others send with the same hands:
-//! [`requests`]. What a request costs at least: [`bare`].
+//! [`requests`]. What a request costs, step by step: [`ladder`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
 pub mod agent;
 pub mod answers;
 mod backend;
-pub mod bare;
 pub mod interrupts;
+pub mod ladder;
 mod limits;
 pub mod outcome;
 mod pace;

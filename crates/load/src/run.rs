@@ -63,7 +63,8 @@ pub(crate) fn run_from(
     }
 }
 
-fn run_as<P: Protocol>(
+/// Runs a plan by a protocol: what [`run`] does once it knows which.
+pub(crate) fn run_as<P: Protocol>(
     protocol: &P,
     (plan, stop): (&Plan, &Stop),
     at: impl FnOnce() -> Option<Moment>,
@@ -480,7 +481,7 @@ pub(crate) fn put_together_of(
 
 /// Of how many connections of a thread it is looked how late their answers are seen: few,
 /// since each answer costs a little more there.
-fn stamped_of(connections: u32) -> u32 {
+pub(crate) fn stamped_of(connections: u32) -> u32 {
     (connections / 16).clamp(1, 16)
 }
 

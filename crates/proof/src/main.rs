@@ -15,7 +15,6 @@
 //! - `alarms`: what the checks said over many runs.
 
 mod alarms;
-mod bare;
 mod batching;
 mod bodies;
 mod client;
@@ -29,6 +28,7 @@ mod place;
 mod programs;
 mod report;
 mod rounds;
+mod rung;
 mod server;
 mod speed;
 mod statistics;
@@ -58,7 +58,7 @@ enum Command {
     Programs(programs::Arguments),
     Alarms(alarms::Arguments),
     #[command(hide = true)]
-    Bare(bare::Arguments),
+    Rung(rung::Arguments),
     #[command(hide = true)]
     BatchingServer(batching::Arguments),
     #[command(hide = true)]
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Keeper => return keeper::main(),
         Command::Alarms(arguments) => alarms::run(&arguments),
-        Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
+        Command::Rung(arguments) => rung::run(&arguments).map(|()| true),
         Command::BatchingServer(arguments) => batching::run(&arguments).map(|()| true),
         Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
         command => show(&command),
@@ -100,7 +100,7 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
         Command::Programs(arguments) => programs::run(arguments, &interrupt),
         Command::Alarms(_)
-        | Command::Bare(_)
+        | Command::Rung(_)
         | Command::BatchingServer(_)
         | Command::CalibrationServer(_)
         | Command::Keeper => unreachable!("these start nothing"),

@@ -124,7 +124,7 @@ impl Tool {
             Tool::BakeoffEpoll => format!(
                 "load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json - --backend epoll"
             ),
-            Tool::Bare => format!("bare -c {connections} -d {seconds}"),
+            Tool::Bare => format!("rung -c {connections} -d {seconds}"),
             Tool::Wrk => format!("-t 1 -c {connections} -d {seconds}s --timeout 10s"),
             // Its -t sets the number of requests as well, so -n comes after.
             Tool::Ab => format!("-q -r -s 10 -c {connections} -t {seconds} -n 50000000"),

@@ -1,0 +1,76 @@
+//! `proof rung`: a rung of the crate `load`'s ladder as a client of its own process, so that what
+//! it costs is measured as for every other client.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use load::Plan;
+use load::ladder::Rung;
+use load::plan::template::Request;
+use load::plan::{BackendChoice, Target};
+
+/// Runs a rung's loop, and prints its answers and its seconds.
+#[derive(Debug, Parser)]
+pub struct Arguments {
+    /// Connections at once.
+    #[arg(short)]
+    connections: u32,
+    /// Seconds.
+    #[arg(short)]
+    duration: u64,
+    /// A connection for each request.
+    #[arg(long)]
+    close: bool,
+    /// On epoll in place of io_uring.
+    #[arg(long)]
+    epoll: bool,
+    /// How much the loop does.
+    #[arg(long, value_enum, default_value = "bare")]
+    rung: RungName,
+    /// `http://ADDRESS:PORT/PATH`.
+    url: String,
+}
+
+/// [`Rung`], as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RungName {
+    Bare,
+    Stamps,
+    Flights,
+    Books,
+}
+
+impl From<RungName> for Rung {
+    fn from(name: RungName) -> Rung {
+        match name {
+            RungName::Bare => Rung::Bare,
+            RungName::Stamps => Rung::Stamps,
+            RungName::Flights => Rung::Flights,
+            RungName::Books => Rung::Books,
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    let not_understood =
+        || format!("{} is not of the form http://ADDRESS:PORT/PATH", arguments.url);
+    let rest = arguments.url.strip_prefix("http://").ok_or_else(not_understood)?;
+    let (authority, path) = rest.split_once('/').ok_or_else(not_understood)?;
+    let address: SocketAddr = authority.parse().map_err(|_| not_understood())?;
+    let path = format!("/{path}");
+    let target = Target { address, authority: authority.into(), path: path.clone() };
+    let connection = if arguments.close { "Connection: close\r\n" } else { "" };
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n{connection}\r\n");
+    let plan = Plan {
+        connections: arguments.connections,
+        keep_alive: !arguments.close,
+        backend: if arguments.epoll { BackendChoice::Epoll } else { BackendChoice::Uring },
+        ..Plan::new(target, vec![Request::get(&path)])
+    };
+    let duration = Duration::from_secs(arguments.duration);
+    let done = load::ladder::run(arguments.rung.into(), &plan, request.as_bytes(), duration)
+        .map_err(|error| error.to_string())?;
+    println!("{} {}", done.answers, done.took.as_secs_f64());
+    Ok(())
+}
