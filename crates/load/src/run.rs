@@ -649,6 +649,31 @@ mod tests {
         assert_eq!(told, [30, 65, 72].map(News::Connecting));
     }
 
+    /// They are what noise moves least: a loop that wakes up too often shows here first.
+    #[test]
+    fn sleeps_and_calls_of_the_kernel_are_told_on_both_backends() {
+        const REQUESTS: u64 = 2_000;
+        let target = Target { address: answering(), authority: "x".into(), path: "/".into() };
+        let base = Plan {
+            connections: 10,
+            threads: 1,
+            until: Until::Requests(REQUESTS),
+            ..Plan::new(target, vec![Request::get("/")])
+        };
+        for backend in [BackendChoice::Auto, BackendChoice::Epoll] {
+            let plan = Plan { backend, ..base.clone() };
+            let seen = run(&plan, &Stop::default(), &mut |_| {}).unwrap();
+            let thread = &seen.threads[0];
+            assert!(thread.events >= REQUESTS, "each answer is an event: {thread:?}");
+            assert!((1..=thread.enters).contains(&thread.sleeps), "it sleeps there: {thread:?}");
+            if thread.backend == "epoll" {
+                assert!(thread.enters >= 2 * REQUESTS, "each is sent, and received: {thread:?}");
+            } else {
+                assert!(thread.enters < 2 * REQUESTS, "they are handed over together: {thread:?}");
+            }
+        }
+    }
+
     #[test]
     fn what_the_first_requests_cost_is_told_as_well() {
         let connections = 500;

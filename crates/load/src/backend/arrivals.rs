@@ -43,6 +43,11 @@ impl ArrivalTimes {
         (self.come - self.taken) as usize
     }
 
+    /// How many have come in all.
+    pub(super) fn come(&self) -> u64 {
+        self.come
+    }
+
     /// How many were taken since it was looked what is there.
     pub(super) fn since_look(&self) -> u32 {
         self.since_look

@@ -15,7 +15,7 @@ use rustix::net::{RecvFlags, SendFlags, sockopt};
 use super::arrivals::{ArrivalTimes, LOOK_AFTER};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
-use super::{Backend, Event, Received, Setup, Slot};
+use super::{Backend, Calls, Event, Received, Setup, Slot};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -79,6 +79,8 @@ pub(crate) struct Epoll {
     /// The stamp of the event last taken.
     stamp: Option<Duration>,
     setup: Setup,
+    /// Calls that waited, sent or received so far.
+    enters: u64,
 }
 
 /// In place of a slot: another thread wants this one awake.
@@ -110,6 +112,7 @@ impl Epoll {
             stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
             stamp: None,
             setup,
+            enters: 0,
         })
     }
 
@@ -118,6 +121,7 @@ impl Epoll {
     fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
         let connection = &mut self.connections[slot as usize];
         let socket = connection.socket.as_ref()?;
+        self.enters += 1;
         let (received, room) = match self.stamped.get_mut(slot as usize) {
             Some(stamped) => (stamped.receive(socket), Stamped::BUFFER),
             None => {
@@ -174,6 +178,7 @@ impl Epoll {
             tv_sec: at_most.as_secs() as i64,
             tv_nsec: i64::from(at_most.subsec_nanos()),
         };
+        self.enters += 1;
         self.room.clear();
         let spare: &mut [MaybeUninit<epoll::Event>] = self.room.spare_capacity_mut();
         let mut taken = if self.waits_exactly {
@@ -220,12 +225,13 @@ impl Epoll {
             }
             return seen;
         }
-        let mut is_sent = false;
+        let (mut is_sent, mut calls) = (false, 0);
         if flags.contains(EventFlags::OUT) && connection.unsent.is_some() {
-            flush(connection);
+            calls = flush(connection);
             is_sent = connection.unsent.is_none();
         }
         let is_readable = flags.intersects(READABLE) || connection.failed.is_some();
+        self.enters += calls;
         if is_sent {
             self.more.push_back(Event::Sent(slot));
         }
@@ -283,23 +289,26 @@ fn is_any(error: &io::Error, known: &[Errno]) -> bool {
     known.iter().any(|it| error.raw_os_error() == Some(it.raw_os_error()))
 }
 
-/// Hands the kernel what it has room for.
-fn flush(connection: &mut EpollConnection) {
-    let Some(socket) = connection.socket.as_ref() else { return };
+/// Hands the kernel what it has room for; gives how many calls that took.
+fn flush(connection: &mut EpollConnection) -> u64 {
+    let mut calls = 0;
+    let Some(socket) = connection.socket.as_ref() else { return calls };
     while let Some(unsent) = connection.unsent {
+        calls += 1;
         // SAFETY: whoever sends keeps the bytes in place until answered.
         let bytes = unsafe { &*unsent };
         match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
             Ok(sent) if sent == bytes.len() => connection.unsent = None,
             Ok(sent) => connection.unsent = Some(&raw const bytes[sent..]),
-            Err(Errno::AGAIN) => return,
+            Err(Errno::AGAIN) => break,
             Err(Errno::INTR) => {}
             Err(error) => {
                 connection.failed = Some(error);
-                return;
+                break;
             }
         }
     }
+    calls
 }
 
 impl Backend for Epoll {
@@ -341,7 +350,7 @@ impl Backend for Epoll {
         let connection = &mut self.connections[slot as usize];
         connection.unsent = Some(bytes);
         connection.handed += bytes.len() as u64;
-        flush(connection);
+        self.enters += flush(connection);
         if connection.failed.is_some() && !connection.is_unread {
             connection.is_unread = true;
             let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
@@ -416,6 +425,10 @@ impl Backend for Epoll {
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
+    }
+
+    fn calls(&self) -> Calls {
+        Calls { enters: self.enters, events: self.arrivals.come() }
     }
 }
 

@@ -110,6 +110,15 @@ impl Received {
     }
 }
 
+/// How often a backend went into the kernel so far, and for how much.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Calls {
+    /// Calls that hand over, wait or look, and without a ring those that send or receive.
+    pub enters: u64,
+    /// Events that the kernel told.
+    pub events: u64,
+}
+
 /// Moves bytes on slots.
 pub(crate) trait Backend {
     /// What the run's clock shows.
@@ -161,4 +170,9 @@ pub(crate) trait Backend {
 
     /// SYN segments sent again on the slot's connection so far.
     fn syn_retransmits(&self, slot: Slot) -> u64;
+
+    /// How often it went into the kernel so far; nothing of one that has none.
+    fn calls(&self) -> Calls {
+        Calls::default()
+    }
 }

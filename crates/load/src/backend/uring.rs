@@ -22,7 +22,7 @@ use super::arrivals::{ArrivalTimes, LOOK_AFTER};
 use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
-use super::{Backend, Event, Received, Setup, Slot};
+use super::{Backend, Calls, Event, Received, Setup, Slot};
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
 /// of them then goes out later than the time that is noted for it.
@@ -137,6 +137,8 @@ pub(crate) struct Uring<'ring> {
     setup: Setup,
     work_queued: u32,
     arrivals: ArrivalTimes,
+    /// Calls of the ring so far.
+    enters: u64,
 }
 
 impl<'ring> Uring<'ring> {
@@ -174,6 +176,7 @@ impl<'ring> Uring<'ring> {
             setup,
             work_queued: 0,
             arrivals: ArrivalTimes::default(),
+            enters: 0,
         };
         backend.watch_for_wakes();
         Ok(backend)
@@ -205,6 +208,7 @@ impl<'ring> Uring<'ring> {
     fn submit(&mut self) -> u64 {
         self.before_entering();
         let queued = self.submissions.len() as u32;
+        self.enters += 1;
         // A failure shows again, and is handled, at the next wait.
         // SAFETY: it is a call without an argument that would be read.
         let _ = unsafe { self.submitter.enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None) };
@@ -233,6 +237,7 @@ impl<'ring> Uring<'ring> {
             && self.completions.len() < self.connections.len()
         {
             known = self.completions.len();
+            self.enters += 1;
             // SAFETY: it is a call without an argument that would be read.
             let _ = unsafe { self.submitter.enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
             self.completions.sync();
@@ -501,6 +506,7 @@ impl Backend for Uring<'_> {
             return Ok(());
         }
         self.before_entering();
+        self.enters += 1;
         let (queued, done) = (&mut self.submissions, &mut self.completions);
         let waited = self.wait.for_one(&self.submitter, queued, done, at_most);
         self.note_arrivals();
@@ -538,6 +544,10 @@ impl Backend for Uring<'_> {
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
+    }
+
+    fn calls(&self) -> Calls {
+        Calls { enters: self.enters, events: self.arrivals.come() }
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use histogram::{Histogram, Latency};
 
+use crate::backend::Calls;
 use crate::interrupts::seconds_apart;
 use crate::outcome::fault::Fault;
 use crate::outcome::{
@@ -422,23 +423,34 @@ pub(crate) struct Spent {
     run_delay: Option<f64>,
     /// Seconds of its processor's interrupts, where they aren't in its own.
     interrupts: Option<f64>,
+    /// How often it slept.
+    sleeps: u64,
+    /// What its backend asked of the kernel.
+    calls: Calls,
 }
 
 impl Spent {
-    /// By now, on this processor.
-    pub(crate) fn by(now: u64, cpu: Option<usize>) -> Spent {
+    /// By now, on this processor, with such calls of the kernel so far.
+    pub(crate) fn by(now: u64, cpu: Option<usize>, calls: Calls) -> Spent {
+        let usage = of_thread();
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
         Spent {
             now,
-            cpu: thread_cpu(),
+            cpu: (seconds(usage.ru_utime), seconds(usage.ru_stime)),
             run_delay: schedstat.and_then(|line| run_delay(&line)),
             interrupts: cpu.and_then(|cpu| seconds_apart(&[cpu])),
+            sleeps: usage.ru_nvcsw.unsigned_abs(),
+            calls,
         }
     }
 
     /// Writes down what was spent from this moment to a later one.
     pub(crate) fn write_growth(&self, later: &Spent, usage: &mut ThreadUse) {
         (usage.user_s, usage.system_s) = (later.cpu.0 - self.cpu.0, later.cpu.1 - self.cpu.1);
+        usage.sleeps = later.sleeps - self.sleeps;
+        usage.enters = later.calls.enters - self.calls.enters;
+        usage.events = later.calls.events - self.calls.events;
         let wall = (later.now - self.now).max(1) as f64 / 1e9;
         let interrupts = self.interrupts.zip(later.interrupts);
         let interrupts = interrupts.map_or(0.0, |(before, after)| after - before);
@@ -449,13 +461,13 @@ impl Spent {
     }
 }
 
-fn thread_cpu() -> (f64, f64) {
+/// What the kernel counts of this thread.
+fn of_thread() -> libc::rusage {
     // SAFETY: rusage is plain data, for which zeros are a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one rusage.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    (seconds(usage.ru_utime), seconds(usage.ru_stime))
+    usage
 }
 
 /// From `CPU-ns waiting-ns times`. All three are 0 where the kernel has the file,

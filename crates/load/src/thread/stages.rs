@@ -98,9 +98,8 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     /// Puts every slot to work.
     fn begin(&mut self, window: Window) {
         // Without a warm-up the first requests, which are sent at once, are the window's.
-        let cpu = self.record.usage.cpu;
         self.offering.spent_before =
-            (self.now() >= window.begin).then(|| Spent::by(self.now(), cpu));
+            (self.now() >= window.begin).then(|| self.spent_by(self.now()));
         // Reading that takes a while on a large machine, which no request is to bear.
         self.ask_the_time();
         self.turns.begin(window);
@@ -172,9 +171,14 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.offering.next_second =
             window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
         if number >= 0 && self.offering.spent_before.is_none() {
-            self.offering.spent_before = Some(Spent::by(now, self.record.usage.cpu));
+            self.offering.spent_before = Some(self.spent_by(now));
             self.ask_the_time();
         }
+    }
+
+    /// What this thread has spent by now.
+    fn spent_by(&self, now: u64) -> Spent {
+        Spent::by(now, self.record.usage.cpu, self.backend.calls())
     }
 
     /// No more load is offered.
@@ -184,7 +188,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.offering.window_end = self.now().min(self.time.window.end);
         self.record.usage.away_s = self.time.away_s;
         if let Some(before) = self.offering.spent_before.take() {
-            let spent = Spent::by(self.now(), self.record.usage.cpu);
+            let spent = self.spent_by(self.now());
             before.write_growth(&spent, &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
