@@ -5,7 +5,8 @@
 //!
 //! - `speed`, `bodies`, `memory`, `closed`: beside other clients on one nginx (`nginx`), in
 //!   shuffled rounds (`rounds`, `tool`); with pipelines on a server that answers together
-//!   (`batching`), and on stores beside the stores' own clients (`stores`);
+//!   (`batching`), and on stores beside the stores' own clients (`stores`). `speed` takes an older
+//!   bakeoff as one more client (`older`);
 //! - `truth`: beside a server that knows its own times, and beside queueing theory; written to
 //!   `docs/measured/calibration.md`;
 //! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
@@ -24,6 +25,7 @@ mod elsewhere;
 mod interrupt;
 mod memory;
 mod nginx;
+mod older;
 mod page;
 mod place;
 mod programs;
