@@ -10,7 +10,7 @@ use load::plan::Target;
 
 /// Runs the bare loop, and prints its answers and its seconds.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct BareArguments {
     /// Connections at once.
     #[arg(short)]
     connections: u32,
@@ -24,7 +24,7 @@ pub struct Arguments {
     url: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), String> {
+pub fn run(arguments: &BareArguments) -> Result<(), String> {
     let not_understood =
         || format!("{} is not of the form http://ADDRESS:PORT/PATH", arguments.url);
     let rest = arguments.url.strip_prefix("http://").ok_or_else(not_understood)?;

@@ -51,20 +51,20 @@ use crate::interrupt::Interrupt;
 #[derive(Debug, Parser)]
 #[command(name = "proof", version)]
 enum Command {
-    Speed(speed::Arguments),
-    Bodies(bodies::Arguments),
-    Memory(memory::Arguments),
-    Closed(closed::Arguments),
-    Elsewhere(elsewhere::Arguments),
-    Truth(truth::Arguments),
-    Programs(programs::Arguments),
-    Alarms(alarms::Arguments),
+    Speed(speed::SpeedArguments),
+    Bodies(bodies::BodiesArguments),
+    Memory(memory::MemoryArguments),
+    Closed(closed::ClosedArguments),
+    Elsewhere(elsewhere::ElsewhereArguments),
+    Truth(truth::TruthArguments),
+    Programs(programs::ProgramsArguments),
+    Alarms(alarms::AlarmsArguments),
     #[command(hide = true)]
-    Bare(bare::Arguments),
+    Bare(bare::BareArguments),
     #[command(hide = true)]
-    BatchingServer(batching::Arguments),
+    BatchingServer(batching::BatchingServerArguments),
     #[command(hide = true)]
-    CalibrationServer(truth::calibration::Arguments),
+    CalibrationServer(truth::calibration::CalibrationServerArguments),
     /// Keeps a server: see `keeper`.
     #[command(hide = true, name = keeper::SUBCOMMAND)]
     Keeper,

@@ -20,7 +20,7 @@ use crate::tool::Tool;
 /// Measures CPU a request and requests a second of several clients against one
 /// nginx, in turn, and of clients of stores against a Redis and a memcached.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct SpeedArguments {
     #[command(flatten)]
     effort: Effort,
     /// Connections at once, a load each.
@@ -101,7 +101,7 @@ moves least.";
 
 /// Measures, and prints tables.
 /// Tells whether all holds that is asked of the clients that were to be measured.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &SpeedArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cells: Vec<Cell> =
         arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
     let mut older = arguments.older.as_deref().map(Older::at).transpose()?;
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
 
 /// The same of the clients of HTTP.
 fn of_http(
-    arguments: &Arguments,
+    arguments: &SpeedArguments,
     older: Option<&mut Older>,
     cells: &[Cell],
     (place, page): (&Place, &mut Page),
