@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages liars bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load older bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -115,6 +115,15 @@ proof:
 
 bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
 	$(proof) speed $(or $(ARGS),--write docs/measured/speed.md)
+
+older: ## bakeoff as it was at REV, for `make bench-load ARGS='--older target/older/REV'` (REV=HEAD~10)
+	@test -n "$(REV)" || { echo "make older REV=REVISION" >&2; exit 2; }
+	@mkdir -p $(target)/older
+	git worktree add --force --detach $(target)/older/source $(REV)
+	@trap 'git worktree remove --force $(target)/older/source' EXIT; set -e; \
+		cargo build --locked --release -p bakeoff --manifest-path $(target)/older/source/Cargo.toml \
+			--target-dir $(target)/older/build; \
+		cp $(target)/older/build/release/bakeoff $(target)/older/$(REV)
 
 bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB
 	$(proof) bodies $(or $(ARGS),--write docs/measured/bodies.md)

@@ -293,7 +293,7 @@ pub enum MistakeError {
     },
     /// A file is not as it has to be.
     #[error(transparent)]
-    File(#[from] toml_file::Error),
+    File(#[from] toml_file::Unusable),
 }
 
 /// Reads all mistakes of a folder, in the order of their numbers.
@@ -335,7 +335,7 @@ pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>
 ///
 /// # Errors
 /// A complaint with file and line.
-pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
+pub fn read(path: &Path) -> Result<Mistake, toml_file::Unusable> {
     let file: MistakeFile = toml_file::read(path, "docs/mistake-toml.md")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     check(path, &file.set_up)?;
@@ -343,7 +343,7 @@ pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
 }
 
 /// Refuses what can't be made.
-fn check(path: &Path, set_up: &SetUp) -> Result<(), toml_file::Error> {
+fn check(path: &Path, set_up: &SetUp) -> Result<(), toml_file::Unusable> {
     let is_check = |id: &str| CHECKS.iter().any(|check| check.id == id);
     let unknown = |id: &str| format!("there is no check `{id}`; docs/checks has a page for each");
     let expected = &set_up.expect.caught_by;

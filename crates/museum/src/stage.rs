@@ -25,7 +25,7 @@ pub enum StageError {
     /// The study or a contender can't be used, or the mistake's file asks for
     /// what isn't there.
     #[error(transparent)]
-    File(#[from] toml_file::Error),
+    File(#[from] toml_file::Unusable),
     /// The study can't be used.
     #[error(transparent)]
     Study(#[from] study::Error),
@@ -129,7 +129,7 @@ fn client_of(
     mistake: &Mistake,
     client: &Spanned<String>,
     file: &Path,
-) -> Result<PathBuf, toml_file::Error> {
+) -> Result<PathBuf, toml_file::Unusable> {
     if study.file.kind() != Kind::Keys {
         let what = "only stores are asked by another client: the study has none";
         return Err(toml_file::refuse(file, client.span(), what.into()));
@@ -228,7 +228,7 @@ fn copy(
 }
 
 /// The folders that a contender shares with others, as it names them: `../NAME`.
-fn sources(study: &Path, contender: &str) -> Result<Vec<PathBuf>, toml_file::Error> {
+fn sources(study: &Path, contender: &str) -> Result<Vec<PathBuf>, toml_file::Unusable> {
     let contender = Contender::read(&study.join(contender), contender)?;
     Ok(contender.sources().map(|(name, _)| name.into()).collect())
 }

@@ -18,7 +18,7 @@ use crate::page::markdown;
 
 /// Tallies what the checks of several runs said, by check.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct AlarmsArguments {
     /// Folders of runs.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -30,7 +30,7 @@ const OVERHEAD_MAX: f64 = 0.25;
 
 /// Prints a table that docs/false-alarms.md can take. Tells whether the lab itself took no
 /// more than it may: what the checks said, a person has to judge.
-pub fn run(arguments: &Arguments) -> Result<bool, String> {
+pub fn run(arguments: &AlarmsArguments) -> Result<bool, String> {
     let runs = arguments.runs.iter().map(|folder| read(folder));
     let runs = runs.collect::<Result<Vec<Run>, String>>()?;
     let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
@@ -242,7 +242,7 @@ mod tests {
     fn a_run_that_was_stopped_is_not_tallied() {
         let of = |state: &str| {
             let folder = folder(state);
-            super::run(&Arguments { runs: vec![folder.path().into()] })
+            super::run(&AlarmsArguments { runs: vec![folder.path().into()] })
         };
         assert_eq!(of("complete"), Ok(false), "what the lab took isn't known");
         let refused = of("unfinished").unwrap_err();

@@ -18,7 +18,7 @@ use crate::target::{STATUS, Target};
 
 /// Serves until it is stopped.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct BatchingServerArguments {
     /// Where to listen.
     #[arg(long)]
     address: SocketAddr,
@@ -40,7 +40,7 @@ pub fn start(place: &Place, interrupt: &Interrupt) -> Result<Target, String> {
     Server::start(recipe, &[place.server], interrupt).map(Target::new)
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), String> {
+pub fn run(arguments: &BatchingServerArguments) -> Result<(), String> {
     let fail = |error: io::Error| format!("on {}: {error}", arguments.address);
     let listener = TcpListener::bind(arguments.address).map_err(fail)?;
     // Clients may come all at once.

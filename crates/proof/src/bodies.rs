@@ -17,7 +17,7 @@ use crate::tool::Tool;
 // Of fewer rounds nobody can say what is chance.
 #[derive(Debug, Parser)]
 #[command(mut_arg("rounds", |rounds| rounds.default_value("11")))]
-pub struct Arguments {
+pub struct BodiesArguments {
     #[command(flatten)]
     effort: Effort,
     /// Connections at once.
@@ -66,7 +66,7 @@ beyond chance* is what a sign-flip test says over the rounds. nginx has `sendfil
 and body come in packets of their own.";
 
 /// Measures, and prints a table. Tells whether nothing is missed.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &BodiesArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cell = |body: Body| Cell { path: body.path(), ..Cell::kept_alive(arguments.connections) };
     let cells: Vec<Cell> = Body::all().map(cell).collect();
     let place = Place::find()?;
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn chance_can_be_told_from_as_many_rounds_as_are_made_unless_told() {
-        let rounds = Arguments::parse_from(["bodies"]).effort.rounds();
+        let rounds = BodiesArguments::parse_from(["bodies"]).effort.rounds();
         assert!((BLOCKS_MIN..=BLOCKS_MAX).contains(&(rounds as usize)), "{rounds}");
     }
 

@@ -27,7 +27,31 @@ pub struct Ended {
     pub complaints: String,
 }
 
+/// Why a run gave no figures.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Without {
+    /// The program doesn't take the command, now or ever.
+    Refused(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl From<String> for Without {
+    fn from(why: String) -> Without {
+        Without::Failed(why)
+    }
+}
+
+/// By this exit code `bakeoff load` says that its arguments are wrong, and that it sent nothing.
+const REFUSES: i32 = 2;
+
 impl Ended {
+    /// The same as [`Ended::success`] of a `bakeoff load` that may not know the command yet.
+    pub fn success_of_bakeoff(self) -> Result<Ended, Without> {
+        let refuses = self.status.code() == Some(REFUSES);
+        self.success().map_err(if refuses { Without::Refused } else { Without::Failed })
+    }
+
     /// The output of a client that ended well; else one sentence with its last
     /// lines.
     pub fn success(self) -> Result<Ended, String> {
@@ -171,6 +195,18 @@ mod tests {
         let client = start("echo one >&2; echo no such host >&2; exit 3", MINUTE);
         let told = client.wait(&Interrupt::default()).unwrap().success().unwrap_err();
         assert_eq!(told, "it ended with exit code 3 and said: one / no such host");
+    }
+
+    /// Else an older bakeoff that lacks an option would be tried, and told, in every round.
+    #[test]
+    fn a_bakeoff_that_doesnt_take_its_command_is_told_from_one_that_fails() {
+        let ended = |code| {
+            let client = start(&format!("echo no >&2; exit {code}"), MINUTE);
+            client.wait(&Interrupt::default()).unwrap().success_of_bakeoff().unwrap_err()
+        };
+        let says = |code| format!("it ended with exit code {code} and said: no");
+        assert_eq!(ended(2), Without::Refused(says(2)));
+        assert_eq!(ended(4), Without::Failed(says(4)));
     }
 
     #[test]

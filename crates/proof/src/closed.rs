@@ -16,7 +16,7 @@ use crate::tool::{Load, Tool};
 
 /// Shows that a connection a request doesn't run out of ports.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct ClosedArguments {
     /// Connections at once.
     #[arg(long, default_value_t = 5_000)]
     connections: u32,
@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 /// Tells whether so many connections were open at once, and no request ended in an error.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &ClosedArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
     let nginx = nginx::start(&place, &[], interrupt)?;
     let load = Load {

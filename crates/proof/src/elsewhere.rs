@@ -19,7 +19,7 @@ use crate::statistics::Spread;
 
 /// Measures what a busy processor costs fixed pieces of work on another core.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct ElsewhereArguments {
     /// Rounds: each has every neighbour once, in an order of its own.
     #[arg(long, default_value_t = 60)]
     rounds: u32,
@@ -62,7 +62,7 @@ const WORK: [&str; 3] =
 type Speeds = [f64; WORK.len()];
 
 /// Measures, and tells what came out: nothing is claimed of it.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &ElsewhereArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
     if place.server == place.client {
         return Err("this machine has one core: there is none beside it".into());

@@ -5,7 +5,8 @@
 //!
 //! - `speed`, `bodies`, `memory`, `closed`: beside other clients on one nginx (`nginx`), in
 //!   shuffled rounds (`rounds`, `tool`); with pipelines on a server that answers together
-//!   (`batching`), and on stores beside the stores' own clients (`stores`);
+//!   (`batching`), and on stores beside the stores' own clients (`stores`). `speed` takes an older
+//!   bakeoff as one more client (`older`);
 //! - `truth`: beside a server that knows its own times, and beside queueing theory; written to
 //!   `docs/measured/calibration.md`;
 //! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
@@ -23,6 +24,7 @@ mod elsewhere;
 mod interrupt;
 mod memory;
 mod nginx;
+mod older;
 mod page;
 mod place;
 mod programs;
@@ -49,20 +51,20 @@ use crate::interrupt::Interrupt;
 #[derive(Debug, Parser)]
 #[command(name = "proof", version)]
 enum Command {
-    Speed(speed::Arguments),
-    Bodies(bodies::Arguments),
-    Memory(memory::Arguments),
-    Closed(closed::Arguments),
-    Elsewhere(elsewhere::Arguments),
-    Truth(truth::Arguments),
-    Programs(programs::Arguments),
-    Alarms(alarms::Arguments),
+    Speed(speed::SpeedArguments),
+    Bodies(bodies::BodiesArguments),
+    Memory(memory::MemoryArguments),
+    Closed(closed::ClosedArguments),
+    Elsewhere(elsewhere::ElsewhereArguments),
+    Truth(truth::TruthArguments),
+    Programs(programs::ProgramsArguments),
+    Alarms(alarms::AlarmsArguments),
     #[command(hide = true)]
-    Rung(rung::Arguments),
+    Rung(rung::RungArguments),
     #[command(hide = true)]
-    BatchingServer(batching::Arguments),
+    BatchingServer(batching::BatchingServerArguments),
     #[command(hide = true)]
-    CalibrationServer(truth::calibration::Arguments),
+    CalibrationServer(truth::calibration::CalibrationServerArguments),
     /// Keeps a server: see `keeper`.
     #[command(hide = true, name = keeper::SUBCOMMAND)]
     Keeper,

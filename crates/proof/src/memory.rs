@@ -16,7 +16,7 @@ use crate::tool::{Load, Tool};
 
 /// Measures the resident memory of `bakeoff load` as connections grow.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct MemoryArguments {
     /// Connections at once, a run each. Memory beyond the first's is the
     /// connections'; what it may be is asked of the last.
     #[arg(long, value_delimiter = ',', default_value = "100,1000,10000")]
@@ -33,7 +33,7 @@ pub struct Arguments {
 const KIB_A_CONNECTION_MAX: f64 = 2.0;
 
 /// Measures. Tells whether no connection takes more than it may.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &MemoryArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
     let nginx = nginx::start(&place, &[], interrupt)?;
     let mut table = markdown();

@@ -22,14 +22,32 @@ pub struct Report {
     pub service_us: Times,
     /// The window's errors by kind.
     pub errors: Vec<ErrorKind>,
-    /// What became of the keys that a store was asked for.
-    pub keys: Option<Keys>,
     /// How the connections fared.
     pub connections: Connections,
     /// The client's threads.
     pub threads: Vec<IgnoredAny>,
     /// What to know before using the figures.
     pub warnings: Vec<Warning>,
+}
+
+/// What a report counts: the little of it that an older bakeoff has to tell as well.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Counted {
+    /// The measured window's true length.
+    pub seconds: f64,
+    /// The account of the window.
+    pub requests: Requests,
+    /// What became of the keys that a store was asked for.
+    pub keys: Option<Keys>,
+}
+
+/// What became of requests.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Requests {
+    /// With a good answer.
+    pub good: u64,
+    /// With an error.
+    pub errors: u64,
 }
 
 /// What became of the keys that were asked for.
@@ -93,6 +111,13 @@ pub struct Connections {
 pub struct Warning {
     /// Its name.
     pub id: String,
+}
+
+impl Counted {
+    /// Reads it from a report.
+    pub fn read(output: &str) -> Option<Counted> {
+        serde_json::from_str(output).ok()
+    }
 }
 
 impl Report {

@@ -1,7 +1,7 @@
 //! Clients side by side: every round has every client once under every load, in
 //! an order of its own, so that what the machine does meanwhile hits all alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use report::units::whole;
 use tempfile::NamedTempFile;
 
-use crate::client::Running;
+use crate::client::{Running, Without};
 use crate::interrupt::Interrupt;
 use crate::place::Place;
 use crate::statistics::Spread;
@@ -128,13 +128,15 @@ type Series = Vec<Option<Sample>>;
 #[derive(Debug)]
 pub struct Measured<C = Cell, T = Tool> {
     samples: BTreeMap<(C, T), Series>,
+    /// Clients that refused a load, which they aren't put to again.
+    refused: BTreeSet<(C, T)>,
     /// What a reader has to know beside the figures.
     pub notes: Vec<String>,
 }
 
 impl<C, T> Default for Measured<C, T> {
     fn default() -> Measured<C, T> {
-        Measured { samples: BTreeMap::new(), notes: Vec::new() }
+        Measured { samples: BTreeMap::new(), refused: BTreeSet::new(), notes: Vec::new() }
     }
 }
 
@@ -192,6 +194,31 @@ impl<C: Clone + Ord, T: Copy + Ord> Measured<C, T> {
         self.samples.entry((cell.clone(), tool)).or_default().push(sample);
     }
 
+    /// Whether a client doesn't take this load.
+    pub fn is_refused(&self, cell: &C, tool: T) -> bool {
+        self.refused.contains(&(cell.clone(), tool))
+    }
+
+    /// Adds a run of a client under a load with what is to be told of it, `who` it was and `when`.
+    pub fn add_run(
+        &mut self,
+        (cell, tool): (&C, T),
+        run: Result<(Sample, Option<String>), Without>,
+        who: &str,
+        when: &str,
+    ) {
+        let (sample, note) = match run {
+            Ok((sample, doubt)) => (Some(sample), doubt.map(|why| format!("{who}, {when}: {why}"))),
+            Err(Without::Failed(why)) => (None, Some(format!("{who}, {when}: {why}"))),
+            Err(Without::Refused(why)) => {
+                self.refused.insert((cell.clone(), tool));
+                (None, Some(format!("{who}: absent, {why}")))
+            }
+        };
+        self.notes.extend(note);
+        self.add(cell, tool, sample);
+    }
+
     fn series(&self, cell: &C, tool: T) -> &[Option<Sample>] {
         self.samples.get(&(cell.clone(), tool)).map_or(&[], Vec::as_slice)
     }
@@ -234,7 +261,7 @@ pub fn measure<'a>(
             for (tool, program) in shuffled(tools, &mut rng) {
                 bar.set_message(format!("{}, {}", tool.name(), cell.in_words()));
                 bar.inc(1);
-                if !cell.allows(tool) {
+                if !cell.allows(tool) || measured.is_refused(&cell, tool) {
                     continue;
                 }
                 let target = target_of(&cell);
@@ -249,19 +276,12 @@ pub fn measure<'a>(
                     pipeline: (depth > 1).then_some(pipeline),
                 };
                 let command = tool.command(&program, &load);
-                let sample = match run(tool, &command, target, &load, interrupt) {
-                    Ok((sample, None)) => Some(sample),
-                    Ok((sample, Some(note))) => {
-                        measured.note(tool, &cell, round, &note);
-                        Some(sample)
-                    }
-                    Err(why) => {
-                        interrupt.check()?;
-                        measured.note(tool, &cell, round, &why);
-                        None
-                    }
-                };
-                measured.add(&cell, tool, sample);
+                let ran = run(tool, &command, target, &load, interrupt);
+                if ran.is_err() {
+                    interrupt.check()?;
+                }
+                let who = format!("{}, {}", tool.name(), cell.in_words());
+                measured.add_run((&cell, tool), ran, &who, &format!("round {round}"));
             }
         }
         if bar.is_hidden() {
@@ -270,12 +290,6 @@ pub fn measure<'a>(
     }
     bar.finish_and_clear();
     Ok(measured)
-}
-
-impl Measured {
-    fn note(&mut self, tool: Tool, cell: &Cell, round: u32, what: &str) {
-        self.notes.push(format!("{}, {}, round {round}: {what}", tool.name(), cell.in_words()));
-    }
 }
 
 /// A bar for so many runs.
@@ -300,17 +314,21 @@ fn run(
     target: &Target,
     load: &Load,
     interrupt: &Interrupt,
-) -> Result<(Sample, Option<String>), String> {
+) -> Result<(Sample, Option<String>), Without> {
     target.settle(interrupt)?;
     let before = target.requests()?;
     let at_most = Duration::from_secs(u64::from(load.seconds) + 30);
     let running = Running::start(command, &[load.cpu], at_most)?;
     let served = served_by_half_time(&running, target, load)?;
-    let ended = running.wait(interrupt)?.success()?;
+    let ended = running.wait(interrupt)?;
+    let ended = match tool {
+        Tool::Older | Tool::OlderEpoll => ended.success_of_bakeoff()?,
+        _ => ended.success()?,
+    };
     target.settle(interrupt)?;
     let count = tool.count(&ended.output)?;
     if count.answers == 0 {
-        return Err("no answer was good".into());
+        return Err("no answer was good".to_string().into());
     }
     let sample = Sample {
         cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
@@ -361,6 +379,20 @@ pub fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else what an older bakeoff lacks would be told once a round, and cost a run each time.
+    #[test]
+    fn who_refuses_a_load_is_absent_from_it_and_stays_under_others() {
+        let [cell, other] = [30, 100].map(Cell::kept_alive);
+        let mut measured = Measured::default();
+        let mut add = |tool, run| measured.add_run((&cell, tool), run, "it", "round 1");
+        add(Tool::Older, Err(Without::Refused("no --close".into())));
+        add(Tool::Bakeoff, Err(Without::Failed("a core is busy".into())));
+        assert_eq!(measured.notes, ["it: absent, no --close", "it, round 1: a core is busy"]);
+        assert!(measured.is_refused(&cell, Tool::Older));
+        assert!(!measured.is_refused(&other, Tool::Older), "it may take another load");
+        assert!(!measured.is_refused(&cell, Tool::Bakeoff), "another round may be better");
+    }
 
     #[test]
     fn a_round_without_its_pair_is_left_out_of_the_ratio_only() {

@@ -12,7 +12,7 @@ use load::plan::{BackendChoice, Target};
 
 /// Runs a rung's loop, and prints its answers and its seconds.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct RungArguments {
     /// Connections at once.
     #[arg(short)]
     connections: u32,
@@ -52,7 +52,7 @@ impl From<RungName> for Rung {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), String> {
+pub fn run(arguments: &RungArguments) -> Result<(), String> {
     let not_understood =
         || format!("{} is not of the form http://ADDRESS:PORT/PATH", arguments.url);
     let rest = arguments.url.strip_prefix("http://").ok_or_else(not_understood)?;

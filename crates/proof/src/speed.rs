@@ -9,6 +9,7 @@ use report::units::whole;
 use crate::batching;
 use crate::interrupt::Interrupt;
 use crate::nginx;
+use crate::older::Older;
 use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
@@ -19,7 +20,7 @@ use crate::tool::Tool;
 /// Measures CPU a request and requests a second of several clients against one
 /// nginx, in turn, and of clients of stores against a Redis and a memcached.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct SpeedArguments {
     #[command(flatten)]
     effort: Effort,
     /// Connections at once, a load each.
@@ -43,6 +44,13 @@ pub struct Arguments {
         default_value = "bakeoff,bakeoff-epoll,bare,wrk,ab,h2load,hey,oha"
     )]
     tools: Vec<Tool>,
+    /// An older bakeoff, as `make older` builds it. It is one client more under each load, and
+    /// what changed is told as ratios within rounds.
+    #[arg(long, value_name = "PROGRAM")]
+    older: Option<PathBuf>,
+    /// Write what came of the older one to this file as JSON.
+    #[arg(long, value_name = "FILE", requires = "older")]
+    json: Option<PathBuf>,
     /// Write it to this file as well. What stands there below a heading `## Before` stays.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -93,36 +101,48 @@ moves least.";
 
 /// Measures, and prints tables.
 /// Tells whether all holds that is asked of the clients that were to be measured.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &SpeedArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cells: Vec<Cell> =
         arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
+    let mut older = arguments.older.as_deref().map(Older::at).transpose()?;
     let place = Place::find()?;
     let mut page = Page::new("What the load generator costs", "bench-load");
     page.say(ABOUT);
     page.say(format!("{}; {}.", arguments.effort.in_words(), place.in_words()));
     let mut holds = true;
     if !cells.is_empty() {
-        holds &= of_http(arguments, &cells, &place, &mut page, interrupt)?;
+        holds &= of_http(arguments, older.as_mut(), &cells, (&place, &mut page), interrupt)?;
     }
     if arguments.modes.contains(&Mode::Stores) {
-        holds &= stores::run(arguments.effort, &place, &mut page, interrupt)?;
+        holds &= stores::run(arguments.effort, older.as_mut(), (&place, &mut page), interrupt)?;
     }
     if let Some(file) = &arguments.write {
         page.write(file)?;
+    }
+    if let (Some(older), Some(file)) = (older, &arguments.json) {
+        older.write(file)?;
     }
     Ok(holds)
 }
 
 /// The same of the clients of HTTP.
 fn of_http(
-    arguments: &Arguments,
+    arguments: &SpeedArguments,
+    older: Option<&mut Older>,
     cells: &[Cell],
-    place: &Place,
-    page: &mut Page,
+    (place, page): (&Place, &mut Page),
     interrupt: &Interrupt,
 ) -> Result<bool, String> {
     page.say("## Clients of HTTP");
-    let (tools, absent) = rounds::present(&arguments.tools);
+    let (mut tools, absent) = rounds::present(&arguments.tools);
+    let both: Vec<(&str, Tool, Tool)> = arguments
+        .tools
+        .iter()
+        .filter_map(|&tool| Some((tool.name(), tool, tool.older()?)))
+        .collect();
+    if let Some(older) = &older {
+        tools.extend(both.iter().map(|&(_, _, old)| (old, older.program().to_path_buf())));
+    }
     let nginx = nginx::start(place, &[], interrupt)?;
     let batching = batching::start(place, interrupt)?;
     let target_of = |cell: &Cell| match cell.pipelining {
@@ -158,6 +178,11 @@ fn of_http(
         page.say(cpu_table(&measured, &pipelined, &tools));
         page.say("**The same:** requests a second (of wrk's)");
         page.say(rate_table(&measured, &pipelined, &tools));
+    }
+    if let Some(older) = older {
+        let loads: Vec<(String, &Cell)> =
+            cells.iter().map(|cell| (cell.in_words(), cell)).collect();
+        older.compare(&measured, &both, &loads, page);
     }
     page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims_table(&measured, cells, &arguments.tools);

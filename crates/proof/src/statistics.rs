@@ -1,9 +1,10 @@
 //! Medians and paired ratios.
 
 use histogram::median;
+use serde::Serialize;
 
 /// A median with the smallest and the largest value behind it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// The median.
     pub median: f64,

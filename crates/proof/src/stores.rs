@@ -13,16 +13,16 @@ use comfy_table::Table;
 use report::units::whole;
 use tempfile::NamedTempFile;
 
-use crate::client::Running;
+use crate::client::{Running, Without};
 use crate::interrupt::Interrupt;
+use crate::older::Older;
 use crate::page::{Page, markdown};
 use crate::place::Place;
-use crate::report::Report;
 use crate::rounds::{self, Effort, Sample};
 use crate::server::{Recipe, Server};
 use crate::statistics::Spread;
 use crate::target::settle;
-use crate::tool::{Count, beside_us, in_path, line_after};
+use crate::tool::{Count, bakeoff, beside_us, in_path, line_after};
 
 type MeasuredStores = rounds::Measured<StoreCell, Client>;
 
@@ -84,6 +84,8 @@ impl StoreCell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Client {
     Bakeoff,
+    /// An older `bakeoff load`: see [`crate::older`].
+    Older,
     RedisBenchmark,
     Memtier,
     Memaslap,
@@ -107,6 +109,7 @@ impl Client {
     fn name(self) -> &'static str {
         match self {
             Client::Bakeoff => "bakeoff",
+            Client::Older => "bakeoff, older",
             Client::RedisBenchmark => "redis-benchmark",
             Client::Memtier => "memtier_benchmark",
             Client::Memaslap => "memaslap",
@@ -117,6 +120,7 @@ impl Client {
     fn program(self) -> Result<PathBuf, String> {
         match self {
             Client::Bakeoff => beside_us("bakeoff"),
+            Client::Older => Err("nobody named it".into()),
             Client::RedisBenchmark => in_path(self.name(), "setup/install bench"),
             Client::Memtier => in_path(self.name(), "github.com/RedisLabs/memtier_benchmark"),
             // As Debian calls it.
@@ -126,7 +130,7 @@ impl Client {
 
     fn allows(self, cell: StoreCell) -> bool {
         match self {
-            Client::Bakeoff => true,
+            Client::Bakeoff | Client::Older => true,
             Client::RedisBenchmark | Client::Memtier => cell.kind == Kind::Redis,
             Client::Memaslap => cell.kind == Kind::Memcached,
         }
@@ -138,7 +142,7 @@ impl Client {
         let (host, port, seconds, cpu) =
             (load.address.ip(), load.address.port(), load.seconds, load.cpu);
         let options = match self {
-            Client::Bakeoff => format!(
+            Client::Bakeoff | Client::Older => format!(
                 "load {} -c {connections} -d {seconds}s -t 1 --cpus {cpu} --pipeline {depth} \
                  --mix {mix} --keys {KEYS} --value-bytes {VALUE_BYTES} --seed {SEED} \
                  --no-preload --json -",
@@ -177,7 +181,7 @@ impl Client {
     /// What its output says that it did, in a run of so many seconds.
     fn count(self, output: &str, seconds: u32) -> Result<Count, String> {
         let counted = match self {
-            Client::Bakeoff => bakeoff(output),
+            Client::Bakeoff | Client::Older => bakeoff(output),
             Client::RedisBenchmark => redis_benchmark(output),
             Client::Memtier => memtier(output, seconds),
             Client::Memaslap => memaslap(output),
@@ -187,17 +191,6 @@ impl Client {
             format!("{}'s output is not understood; it begins {start:?}", self.name())
         })
     }
-}
-
-/// A get that misses is no answer: every key has a value.
-fn bakeoff(output: &str) -> Option<Count> {
-    let report = Report::read(output).ok()?;
-    let misses = report.keys.map_or(0, |keys| keys.misses);
-    Some(Count {
-        answers: report.requests.good.checked_sub(misses)?,
-        errors: report.requests.errors + misses,
-        seconds: report.seconds,
-    })
 }
 
 /// `  100000 requests completed in 1.23 seconds`, behind lines of progress.
@@ -323,39 +316,46 @@ impl Store {
             .ok_or_else(|| format!("{} doesn't say {label:?}", self.kind.name()))
     }
 
-    /// Writes all keys.
-    fn fill(&self, cpu: usize, interrupt: &Interrupt) -> Result<(), String> {
+    /// Writes all keys by this bakeoff, whose values are those that it looks for.
+    fn fill(&self, bakeoff: &Path, cpu: usize, interrupt: &Interrupt) -> Result<(), Without> {
         let url = self.kind.url(self.server.address);
         let options = format!(
             "load {url} -n 1 -t 1 --cpus {cpu} --mix get=1 --keys {KEYS} --value-bytes \
              {VALUE_BYTES} --seed {SEED} -q"
         );
-        let mut command = vec![beside_us("bakeoff")?.display().to_string()];
+        let mut command = vec![bakeoff.display().to_string()];
         command.extend(options.split_ascii_whitespace().map(String::from));
         let at_most = Duration::from_secs(60);
-        Running::start(&command, &[cpu], at_most)?.wait(interrupt)?.success().map(drop)
+        Running::start(&command, &[cpu], at_most)?.wait(interrupt)?.success_of_bakeoff().map(drop)
     }
 
     /// One run of one client, with what casts doubt on it.
     fn run(
         &self,
-        client: Client,
-        command: &[String],
+        (client, program): (Client, &Path),
         load: &StoreLoad<'_>,
         interrupt: &Interrupt,
-    ) -> Result<(Sample, Option<String>), String> {
+    ) -> Result<(Sample, Option<String>), Without> {
         if load.cell.reads() {
-            self.fill(load.cpu, interrupt)?;
+            let bakeoff = match client {
+                Client::Older => program.to_path_buf(),
+                _ => beside_us("bakeoff")?,
+            };
+            self.fill(&bakeoff, load.cpu, interrupt)?;
         }
         settle(|| self.connections(), interrupt)?;
         let before = self.requests()?;
         let at_most = Duration::from_secs(u64::from(load.seconds) + 60);
-        let running = Running::start(command, &[load.cpu], at_most)?;
-        let ended = running.wait(interrupt)?.success()?;
+        let running = Running::start(&client.command(program, load), &[load.cpu], at_most)?;
+        let ended = running.wait(interrupt)?;
+        let ended = match client {
+            Client::Older => ended.success_of_bakeoff()?,
+            _ => ended.success()?,
+        };
         settle(|| self.connections(), interrupt)?;
         let count = client.count(&ended.output, load.seconds)?;
         if count.answers == 0 {
-            return Err("no answer was good".into());
+            return Err("no answer was good".to_string().into());
         }
         let sample = Sample {
             cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
@@ -383,8 +383,8 @@ what was written.";
 /// Measures, and prints tables; tells whether all holds that is asked.
 pub fn run(
     effort: Effort,
-    place: &Place,
-    page: &mut Page,
+    older: Option<&mut Older>,
+    (place, page): (&Place, &mut Page),
     interrupt: &Interrupt,
 ) -> Result<bool, String> {
     page.say("## Clients of stores");
@@ -396,6 +396,9 @@ pub fn run(
             Ok(program) => clients.push((client, program)),
             Err(why) => measured.notes.push(format!("{}: absent, {why}", client.name())),
         }
+    }
+    if let Some(older) = &older {
+        clients.push((Client::Older, older.program().to_path_buf()));
     }
     let mut stores = Vec::new();
     for kind in [Kind::Redis, Kind::Memcached] {
@@ -410,6 +413,12 @@ pub fn run(
     {
         page.say(format!("**Stores:** {what} (bakeoff's as a share of it)"));
         page.say(table(&measured, figure));
+    }
+    if let Some(older) = older {
+        let loads: Vec<(String, &StoreCell)> =
+            CELLS.iter().map(|cell| (cell.in_words(), cell)).collect();
+        let both = [(Client::Bakeoff.name(), Client::Bakeoff, Client::Older)];
+        older.compare(&measured, &both, &loads, page);
     }
     page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims(&measured);
@@ -437,7 +446,7 @@ fn measure(
                 let Some(store) = stores.iter().find(|store| store.kind == cell.kind) else {
                     continue;
                 };
-                if !client.allows(cell) {
+                if !client.allows(cell) || measured.is_refused(&cell, client) {
                     continue;
                 }
                 let load = StoreLoad {
@@ -447,18 +456,12 @@ fn measure(
                     cpu: place.client,
                     set_up: set_up.path(),
                 };
-                let command = client.command(&program, &load);
-                let (sample, note) = match store.run(client, &command, &load, interrupt) {
-                    Ok((sample, doubt)) => (Some(sample), doubt),
-                    Err(why) => {
-                        interrupt.check()?;
-                        (None, Some(why))
-                    }
-                };
-                let where_it_was =
-                    || format!("{}, {}, round {round}", client.name(), cell.in_words());
-                measured.notes.extend(note.map(|what| format!("{}: {what}", where_it_was())));
-                measured.add(&cell, client, sample);
+                let ran = store.run((client, &program), &load, interrupt);
+                if ran.is_err() {
+                    interrupt.check()?;
+                }
+                let who = format!("{}, {}", client.name(), cell.in_words());
+                measured.add_run((&cell, client), ran, &who, &format!("round {round}"));
             }
         }
     }

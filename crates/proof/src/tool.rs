@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::report::Report;
+use crate::report::Counted;
 
 /// A client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
@@ -15,6 +15,12 @@ pub enum Tool {
     Bakeoff,
     /// `bakeoff load` on epoll.
     BakeoffEpoll,
+    /// An older `bakeoff load` as it is: see [`crate::older`].
+    #[value(skip)]
+    Older,
+    /// An older `bakeoff load` on epoll.
+    #[value(skip)]
+    OlderEpoll,
     /// The bare loop of the crate `load`: what a client on this ring can't do without.
     Bare,
     /// wrk.
@@ -75,6 +81,8 @@ impl Tool {
         match self {
             Tool::Bakeoff => "bakeoff",
             Tool::BakeoffEpoll => "bakeoff, epoll",
+            Tool::Older => "bakeoff, older",
+            Tool::OlderEpoll => "bakeoff, older, epoll",
             Tool::Bare => "the bare loop",
             Tool::Wrk => "wrk",
             Tool::Ab => "ab",
@@ -88,11 +96,21 @@ impl Tool {
     pub fn program(self) -> Result<PathBuf, String> {
         match self {
             Tool::Bakeoff | Tool::BakeoffEpoll => beside_us("bakeoff"),
+            Tool::Older | Tool::OlderEpoll => Err("nobody named it".into()),
             Tool::Bare => std::env::current_exe().map_err(|error| error.to_string()),
             Tool::Wrk | Tool::Ab | Tool::H2load | Tool::Hey => {
                 in_path(self.name(), "setup/install bench")
             }
             Tool::Oha => in_path(self.name(), "cargo install oha"),
+        }
+    }
+
+    /// What it was before, of one that is compared with what it was.
+    pub fn older(self) -> Option<Tool> {
+        match self {
+            Tool::Bakeoff => Some(Tool::Older),
+            Tool::BakeoffEpoll => Some(Tool::OlderEpoll),
+            _ => None,
         }
     }
 
@@ -109,7 +127,12 @@ impl Tool {
     /// Whether it sends a request before it has the answer to the one before.
     pub fn pipelines(self) -> bool {
         match self {
-            Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Wrk | Tool::H2load => true,
+            Tool::Bakeoff
+            | Tool::BakeoffEpoll
+            | Tool::Older
+            | Tool::OlderEpoll
+            | Tool::Wrk
+            | Tool::H2load => true,
             Tool::Bare | Tool::Ab | Tool::Hey | Tool::Oha => false,
         }
     }
@@ -118,10 +141,10 @@ impl Tool {
     pub fn command(self, program: &Path, load: &Load) -> Vec<String> {
         let Load { url, connections, keep_alive, seconds, cpu, pipeline } = load;
         let options = match self {
-            Tool::Bakeoff => {
+            Tool::Bakeoff | Tool::Older => {
                 format!("load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json -")
             }
-            Tool::BakeoffEpoll => format!(
+            Tool::BakeoffEpoll | Tool::OlderEpoll => format!(
                 "load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json - --backend epoll"
             ),
             Tool::Bare => format!("rung -c {connections} -d {seconds}"),
@@ -137,7 +160,10 @@ impl Tool {
         let mode: &[&str] = match (self, *keep_alive) {
             (Tool::Ab, true) => &["-k"],
             (Tool::Ab, false) | (_, true) => &[],
-            (Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Bare, false) => &["--close"],
+            (
+                Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll | Tool::Bare,
+                false,
+            ) => &["--close"],
             (Tool::Wrk | Tool::H2load, false) => &["-H", "Connection: close"],
             (Tool::Hey, false) => &["-disable-keepalive"],
             (Tool::Oha, false) => &["--disable-keepalive"],
@@ -163,7 +189,7 @@ impl Tool {
     /// What its output says that it did.
     pub fn count(self, output: &str) -> Result<Count, String> {
         let counted = match self {
-            Tool::Bakeoff | Tool::BakeoffEpoll => bakeoff(output),
+            Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => bakeoff(output),
             Tool::Bare => bare(output),
             Tool::Wrk => wrk(output),
             Tool::Ab => ab(output),
@@ -194,12 +220,14 @@ pub fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
     lab::ready::programs::find(name).ok_or_else(|| format!("it isn't installed: `{install}`"))
 }
 
-fn bakeoff(output: &str) -> Option<Count> {
-    let report = Report::read(output).ok()?;
+/// A get that misses is no answer: every key of a store has a value.
+pub fn bakeoff(output: &str) -> Option<Count> {
+    let Counted { seconds, requests, keys } = Counted::read(output)?;
+    let misses = keys.map_or(0, |keys| keys.misses);
     Some(Count {
-        answers: report.requests.good,
-        errors: report.requests.errors,
-        seconds: report.seconds,
+        answers: requests.good.checked_sub(misses)?,
+        errors: requests.errors + misses,
+        seconds,
     })
 }
 

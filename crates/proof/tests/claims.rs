@@ -1,7 +1,9 @@
 //! Short rounds of what `make` measures in full, with wide margins, for machines
 //! that do other things as well. One after the other: they share two processors.
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,6 +17,7 @@ fn what_bakeoff_load_claims_of_itself_holds() {
         skipped_in_part("nginx is not installed");
     } else {
         it_can_be_measured_beside_the_bare_loop();
+        it_can_be_measured_beside_an_older_one();
     }
 }
 
@@ -68,6 +71,35 @@ fn it_can_be_measured_beside_the_bare_loop() {
     let pipelines = tables.matches("bakeoff, depth 16 / depth 1").count();
     assert_eq!(pipelines, 2, "one answered together, one by nginx:\n{tables}");
     assert!(!tables.contains("To know beside it"), "counts differ or runs failed:\n{tables}");
+}
+
+/// The older one is itself, but for an option that it doesn't know.
+fn it_can_be_measured_beside_an_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (older, json) = (folder.path().join("older"), folder.path().join("older.json"));
+    let bakeoff = Path::new(env!("CARGO_BIN_EXE_proof")).with_file_name("bakeoff");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--backend*) echo unknown: --backend >&2; exit 2; esac\n\
+         exec {} \"$@\"\n",
+        bakeoff.display()
+    );
+    fs::write(&older, script).unwrap();
+    fs::set_permissions(&older, fs::Permissions::from_mode(0o755)).unwrap();
+    let (_, tables) = proof(&format!(
+        "speed --rounds 1 --seconds 1 --connections 20 --tools bakeoff,bakeoff-epoll \
+         --modes keep-alive --older {} --json {}",
+        older.display(),
+        json.display()
+    ));
+    assert!(tables.contains("new by old"), "the column is missing:\n{tables}");
+    let absent = "bakeoff, older, epoll, 20 connections, kept alive: absent, it ended with exit \
+                  code 2 and said: unknown: --backend";
+    assert!(tables.contains(absent), "why it is absent isn't told:\n{tables}");
+    let json: serde_json::Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let compared = json["compared"].as_array().unwrap();
+    assert_eq!(compared.len(), 1, "the one on epoll has nothing to stand beside: {json:#}");
+    let ratio = compared[0]["new_by_old"]["median"].as_f64().unwrap();
+    assert!(ratio > 0.0, "{json:#}");
 }
 
 /// Whether all holds that `proof` shows, and what it prints.

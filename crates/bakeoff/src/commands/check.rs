@@ -26,7 +26,7 @@ const FAILED: u8 = 1;
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 the contract is kept; 1 it is not, or the contender can't \
 be had; 2 wrong arguments or files; 4 the machine failed; 130 interrupted.")]
-pub struct Arguments {
+pub struct CheckArguments {
     /// The contender: its study and name, for example web/go, or its folder, as ./mine/go
     contender: String,
     #[command(flatten)]
@@ -41,7 +41,7 @@ enum Ended {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: CheckArguments) -> ExitCode {
     match check(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Ended::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -52,7 +52,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn check(arguments: &Arguments) -> Result<(), Ended> {
+fn check(arguments: &CheckArguments) -> Result<(), Ended> {
     let study = study_of(arguments)?;
     if let Some(why) = study.missing_variable() {
         return Err(Ended::Failed(BAD_INPUT, why));
@@ -138,7 +138,7 @@ fn work_name(study: &Study, setting: &Setting) -> String {
 }
 
 /// The study that is asked for, with this contender alone.
-fn study_of(arguments: &Arguments) -> Result<Study, Ended> {
+fn study_of(arguments: &CheckArguments) -> Result<Study, Ended> {
     let bad_input = |sentence| Ended::Failed(BAD_INPUT, sentence);
     let (studies, study, name) =
         arguments.studies.contender(&arguments.contender).map_err(bad_input)?;

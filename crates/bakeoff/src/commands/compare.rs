@@ -22,7 +22,7 @@ const NOT_KNOWN: u8 = 3;
 #[command(after_help = "Exit codes: 0 no change beyond noise; 1 some figure changed; 2 a run \
 can't be read; 3 nothing could be compared, or no change is known and one can't be told apart \
 from the machine, or a run is unfinished; 4 the comparison couldn't be printed.")]
-pub struct Arguments {
+pub struct CompareArguments {
     /// The run to compare with: its folder, or its run.json
     a: PathBuf,
     /// The run that may have changed
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: CompareArguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
         complain("compare", &sentence);
         ExitCode::from(code)

@@ -32,7 +32,7 @@ const NOT_SHOWN: u8 = 3;
 broken, a value was corrupt, a store didn't start on its own data, or can't be had; 2 wrong \
 arguments or files; 3 a rung couldn't be checked here, or isn't kept that --require names; 4 the machine failed; 130 interrupted."
 )]
-pub struct Arguments {
+pub struct DurabilityArguments {
     /// The contenders, each by its study and name, for example kv/redis, or by its folder
     #[arg(required = true, value_name = "STUDY/CONTENDER")]
     contenders: Vec<String>,
@@ -72,7 +72,7 @@ enum Ended {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: DurabilityArguments) -> ExitCode {
     match check(&arguments) {
         Ok(code) => code,
         Err(Ended::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -83,7 +83,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn check(arguments: &Arguments) -> Result<ExitCode, Ended> {
+fn check(arguments: &DurabilityArguments) -> Result<ExitCode, Ended> {
     let named: Vec<Study> =
         arguments.contenders.iter().map(|name| named(arguments, name)).collect::<Result<_, _>>()?;
     let stop = Stop::default();
@@ -111,7 +111,7 @@ fn check(arguments: &Arguments) -> Result<ExitCode, Ended> {
 }
 
 /// The rungs, each once and the lowest first.
-fn asked_for(arguments: &Arguments) -> Vec<Rung> {
+fn asked_for(arguments: &DurabilityArguments) -> Vec<Rung> {
     let is_asked = |rung: &Rung| match arguments.require {
         Some(highest) => *rung <= highest,
         None => arguments.rung.is_empty() || arguments.rung.contains(rung),
@@ -138,7 +138,7 @@ fn unmet(required: Rung, all: &[Durability]) -> Vec<String> {
 }
 
 /// The study of this name, with the contender alone.
-fn named(arguments: &Arguments, name: &str) -> Result<Study, Ended> {
+fn named(arguments: &DurabilityArguments, name: &str) -> Result<Study, Ended> {
     let bad_input = |sentence| Ended::Failed(BAD_INPUT, sentence);
     let (studies, study, contender) = arguments.studies.contender(name).map_err(bad_input)?;
     let study = Study::read(&studies, &study)

@@ -20,7 +20,7 @@ const LEFT_OUT: u8 = 3;
 #[command(after_help = "Exit codes: 0 every figure is there; 2 no run that can be read, or wrong \
 arguments; 3 some figure is left out, because it is invalid or wasn't measured; 4 it couldn't be \
 written.")]
-pub struct Arguments {
+pub struct ExportArguments {
     /// A run's folder, for example runs/latest, or its run.json
     run: PathBuf,
     /// Who reads it: benchstat (go), Bencher (bmf), github-action-benchmark (gha), Prometheus
@@ -40,7 +40,7 @@ pub fn formats() -> impl TypedValueParser<Value = Format> {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: ExportArguments) -> ExitCode {
     let run = match read(&arguments.run) {
         Ok(run) => run,
         Err(sentence) => {

@@ -17,7 +17,7 @@ use super::printing::{complain, note};
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the report \
 couldn't be written, or the tables not printed.")]
-pub struct Arguments {
+pub struct ReportArguments {
     /// A run's folder, for example runs/latest, or its run.json
     run: PathBuf,
     /// Show all that the run has: every setting, claim, curve and check
@@ -26,7 +26,7 @@ pub struct Arguments {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: ReportArguments) -> ExitCode {
     let run = match read(&arguments.run) {
         Ok(run) => run,
         Err(sentence) => {

@@ -35,7 +35,7 @@ const NO_FIGURE: u8 = 3;
 #[command(after_help = "Exit codes: 0 all was measured; 1 trials or contenders failed, or nobody \
 is left to measure; 2 wrong arguments or files; 3 all was measured, but no figure stands; \
 4 the machine failed, such as by a full disk; 130 interrupted.")]
-pub struct Arguments {
+pub struct RunArguments {
     /// The study: a folder in `studies`, or the path of another, as ./mine
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<String>,
@@ -119,7 +119,7 @@ fn mode(text: &str) -> Result<KeepAlive, &'static str> {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: RunArguments) -> ExitCode {
     let stop = Stop::default();
     if let Err(error) = interrupt::stops(&stop) {
         complain("run", &format!("waiting for Ctrl-C: {error}"));
@@ -157,7 +157,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn options(arguments: &Arguments, studies: PathBuf, study: String) -> Options {
+fn options(arguments: &RunArguments, studies: PathBuf, study: String) -> Options {
     let chosen = |empty: bool| (!empty).then_some(());
     Options {
         studies,

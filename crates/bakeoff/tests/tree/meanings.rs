@@ -4,13 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::source::{crates, modules};
 
-/// Names that may stand for several types, each with its crate and the reason.
-const ALLOWED: [(&str, &str, &str); 3] = [
-    ("bakeoff", "Arguments", "of a command, always told with the command's module"),
-    ("proof", "Arguments", "of a command, always told with the command's module"),
-    ("lab", "Error", "of a study, and of any file of TOML"),
-];
-
 #[test]
 fn a_type_that_other_files_see_has_its_name_alone() {
     let mut types = 0;
@@ -25,8 +18,7 @@ fn a_type_that_other_files_see_has_its_name_alone() {
         types += places.len();
         for (word, places) in places {
             let is_seen = places.iter().any(|(_, is_seen)| *is_seen);
-            let is_allowed = ALLOWED.iter().any(|it| (it.0, it.1) == (&name, &word));
-            if is_seen && places.len() > 1 && !is_allowed {
+            if is_seen && places.len() > 1 {
                 let places: Vec<String> = places.into_iter().map(|(place, _)| place).collect();
                 shared.push(format!("{name}: {word} in {}", places.join(", ")));
             }

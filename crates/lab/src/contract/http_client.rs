@@ -2,24 +2,19 @@
 //! contract. It is made to complain, not to be fast. What is an answer, it leaves to the
 //! load generator's decoder, so that both agree.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
+use std::time::Duration;
 
 use load::Stop;
 use load::answers::{self, AnswerHead, Decoder};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
-use rustix::time::Timespec;
 use sha2::{Digest, Sha256};
+
+use super::in_time::{InTime, Missed};
 
 /// Of a server's words in a complaint.
 const SHOWN_CHARS_MAX: usize = 60;
 /// The start of a body that is kept: more than is looked at of any once it is whole.
 const BODY_KEPT_BYTES_MAX: usize = 1024 * 1024;
-/// The longest wait before it is looked whether all is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,33 +110,10 @@ impl std::fmt::Display for Wrong {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
-    time: Time,
+    stream: InTime,
     decoder: Decoder,
     /// Bytes received that belong to no answer yet.
     received: Vec<u8>,
-}
-
-/// How long a connection may take, and what ends it before.
-#[derive(Debug, Clone)]
-struct Time {
-    within: Duration,
-    deadline: Instant,
-    stop: Stop,
-}
-
-impl Time {
-    /// The time for the next wait.
-    fn left(&self) -> Result<Duration, Wrong> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if self.stop.asked() {
-            Err(Wrong::Stopped)
-        } else if left.is_zero() {
-            Err(Wrong::TooLate(self.within))
-        } else {
-            Ok(left.min(LOOK_EVERY))
-        }
-    }
 }
 
 impl Connection {
@@ -163,28 +135,21 @@ impl Connection {
         within: Duration,
         stop: &Stop,
     ) -> Result<Connection, Wrong> {
-        let deadline = Instant::now() + within;
-        let time = Time { within, deadline, stop: stop.clone() };
-        let stream = connected(address, &time)?;
-        Ok(Connection { stream, time, decoder: Decoder::default(), received: Vec::new() })
+        let stream = InTime::connect(address, within, stop)
+            .map_err(|missed| wrong(missed, Wrong::NoConnection))?;
+        Ok(Connection { stream, decoder: Decoder::default(), received: Vec::new() })
     }
 
     /// Sends bytes as they are.
     ///
     /// # Errors
     /// [`Wrong::TooLate`] where the server doesn't take them in time.
-    pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Wrong> {
-        while !bytes.is_empty() {
-            // A server that reads a little at a time must not be sent to for ever.
-            let _ = self.stream.set_write_timeout(Some(self.time.left()?));
-            match self.stream.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if is_no_more_than_a_wait(&error) => {}
-                // A server may close while it is sent to; what counts is its answer.
-                Err(_) => return Ok(()),
-            }
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        match self.stream.send(bytes) {
+            // A server may close while it is sent to; what counts is its answer.
+            Ok(()) | Err(Missed::Failed(_)) => Ok(()),
+            Err(missed) => Err(wrong(missed, Wrong::Broke)),
         }
-        Ok(())
     }
 
     /// Receives the next answer. `to_head`: it is one to a HEAD request, which
@@ -257,52 +222,20 @@ impl Connection {
     /// Receives what there is; 0 at the end.
     fn more(&mut self) -> Result<usize, Wrong> {
         let mut piece = [0; 16 * 1024];
-        loop {
-            let _ = self.stream.set_read_timeout(Some(self.time.left()?));
-            match self.stream.read(&mut piece) {
-                Ok(count) => {
-                    self.received.extend_from_slice(&piece[..count]);
-                    return Ok(count);
-                }
-                Err(error) if is_no_more_than_a_wait(&error) => {}
-                Err(error) => return Err(Wrong::Broke(error.to_string())),
-            }
-        }
+        let count =
+            self.stream.receive(&mut piece).map_err(|missed| wrong(missed, Wrong::Broke))?;
+        self.received.extend_from_slice(&piece[..count]);
+        Ok(count)
     }
 }
 
-fn is_no_more_than_a_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
-}
-
-/// A connection to this address, made in time.
-fn connected(address: SocketAddr, time: &Time) -> Result<TcpStream, Wrong> {
-    let no_connection = |why: io::Error| Wrong::NoConnection(why.to_string());
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)
-        .map_err(|error| no_connection(error.into()))?;
-    match connect(&socket, &address) {
-        Ok(()) => {}
-        Err(Errno::INPROGRESS) => {
-            let mut polled = [PollFd::new(&socket, PollFlags::OUT)];
-            loop {
-                let wait = Timespec::try_from(time.left()?).expect("a wait is short");
-                match poll(&mut polled, Some(&wait)) {
-                    Ok(0) | Err(Errno::INTR) => {}
-                    Ok(_) => break,
-                    Err(error) => return Err(no_connection(error.into())),
-                }
-            }
-            let came = sockopt::socket_error(&socket).and_then(|came| came);
-            came.map_err(|error| no_connection(error.into()))?;
-        }
-        Err(error) => return Err(no_connection(error.into())),
+/// What is wrong where a wait on a connection came to nothing.
+fn wrong(missed: Missed, failed: fn(String) -> Wrong) -> Wrong {
+    match missed {
+        Missed::Stopped => Wrong::Stopped,
+        Missed::TooLate(within) => Wrong::TooLate(within),
+        Missed::Failed(error) => failed(error.to_string()),
     }
-    let stream = TcpStream::from(socket);
-    stream.set_nonblocking(false).map_err(no_connection)?;
-    stream.set_nodelay(true).map_err(no_connection)?;
-    Ok(stream)
 }
 
 /// What has come of an answer.
@@ -374,8 +307,8 @@ pub(crate) fn start(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
 
     use rustix::net::sockopt;
 
@@ -633,30 +566,6 @@ mod tests {
         let mut connection = Connection::open(listener.local_addr().unwrap(), within).unwrap();
         let more_than_sockets_hold = vec![b'x'; 64 << 20];
         assert_eq!(connection.send(&more_than_sockets_hold), Err(Wrong::TooLate(within)));
-    }
-
-    /// Every write gets on then, and the whole would take many times as long.
-    #[test]
-    fn a_server_that_reads_a_little_at_a_time_is_not_sent_to_for_longer_than_allowed() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        // Small ones fill at once, and have room again after a few reads.
-        sockopt::set_socket_recv_buffer_size(&listener, 16 << 10).unwrap();
-        let address = listener.local_addr().unwrap();
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let (mut stream, _) = listener.accept().unwrap();
-                while !is_over.load(Ordering::Relaxed) && stream.read(&mut [0; 4096]).unwrap() > 0 {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            });
-            let within = Duration::from_millis(200);
-            let mut connection = Connection::open(address, within).unwrap();
-            sockopt::set_socket_send_buffer_size(&connection.stream, 16 << 10).unwrap();
-            let sent = connection.send(&vec![b'x'; 16 << 20]);
-            is_over.store(true, Ordering::Relaxed);
-            assert_eq!(sent, Err(Wrong::TooLate(within)));
-        });
     }
 
     #[test]

@@ -4,13 +4,15 @@
 //! All that a store says is hostile: [`replies`] has its bounds, and every operation ends in time.
 
 use std::fmt;
-use std::io::{self, BufReader, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::net::SocketAddr;
+use std::time::Duration;
 
 use keeper::text::harmless;
+use load::Stop;
 use load::replies::{self, StoreAsk, StoreReply};
 
+use super::in_time::InTime;
 use crate::study::contender::Speaks;
 
 /// Lines of memcached's answer to `stats`.
@@ -49,25 +51,7 @@ impl fmt::Display for StoreWrong {
 pub struct StoreClient {
     from: BufReader<InTime>,
     speaks: Speaks,
-}
-
-/// A connection of which each operation has to end in time.
-#[derive(Debug)]
-struct InTime {
-    stream: TcpStream,
     within: Duration,
-    until: Instant,
-}
-
-impl Read for InTime {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(buffer)
-    }
 }
 
 impl StoreClient {
@@ -80,12 +64,9 @@ impl StoreClient {
         speaks: Speaks,
         within: Duration,
     ) -> Result<StoreClient, StoreWrong> {
-        let no = |error: io::Error| StoreWrong::NoConnection(error.to_string());
-        let stream = TcpStream::connect_timeout(&address, within).map_err(no)?;
-        stream.set_nodelay(true).map_err(no)?;
-        stream.set_write_timeout(Some(within)).map_err(no)?;
-        let from = BufReader::new(InTime { stream, within, until: Instant::now() });
-        Ok(StoreClient { from, speaks })
+        let stream = InTime::connect(address, within, &Stop::default())
+            .map_err(|missed| StoreWrong::NoConnection(io::Error::from(missed).to_string()))?;
+        Ok(StoreClient { from: BufReader::new(stream), speaks, within })
     }
 
     /// Gives a key a value, which the store may forget after so many seconds; 0 for never.
@@ -218,17 +199,14 @@ impl StoreClient {
 
     /// Sends a request; its answer has to come in time.
     fn send(&mut self, bytes: &[u8]) -> Result<(), StoreWrong> {
-        let within = self.from.get_ref().within;
-        self.from.get_mut().until = Instant::now() + within;
-        let sent = self.from.get_ref().stream.try_clone().and_then(|mut it| it.write_all(bytes));
-        sent.map_err(|error| self.failed(&error))
+        let stream = self.from.get_mut();
+        stream.begin_anew();
+        stream.send(bytes).map_err(|missed| self.failed(&missed.into()))
     }
 
     fn failed(&self, error: &io::Error) -> StoreWrong {
         match error.kind() {
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-                StoreWrong::TooLate(self.from.get_ref().within)
-            }
+            ErrorKind::TimedOut => StoreWrong::TooLate(self.within),
             _ => StoreWrong::NoConnection(error.to_string()),
         }
     }
@@ -284,6 +262,7 @@ fn shown(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::net::TcpListener;
 
     use super::*;
@@ -349,5 +328,14 @@ mod tests {
             assert!(matches!(of(speaks, says, get), Err(StoreWrong::Answer(_))), "{says:?}");
         }
         assert!(matches!(of(redis, b"", get), Err(StoreWrong::NoConnection(_))));
+    }
+
+    /// Else a store that hangs would hold a check for ever.
+    #[test]
+    fn a_silent_store_is_not_waited_for_longer_than_allowed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, within) = (listener.local_addr().unwrap(), Duration::from_millis(50));
+        let mut client = StoreClient::connect(address, Speaks::Redis, within).unwrap();
+        assert_eq!(client.get("a"), Err(StoreWrong::TooLate(within)));
     }
 }

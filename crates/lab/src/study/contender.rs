@@ -236,7 +236,7 @@ impl Contender {
     }
 
     /// Reads a contender from its folder.
-    pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
+    pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Unusable> {
         let path = folder.join(FILE);
         let file = toml_file::read(&path, PAGE)?;
         // Its programs are started elsewhere, so a relative path would mislead them.
@@ -260,7 +260,7 @@ impl Contender {
     }
 
     /// Refuses one of which nobody knows how to start it or where it is.
-    fn check_start(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_start(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         match (self.runs_already(), &self.file.address) {
             (true, None) => {
                 let what = "missing key `run`, or `address` of a server that runs already";
@@ -309,7 +309,7 @@ impl Contender {
     }
 
     /// Refuses variants whose arguments would go nowhere, or whose names can't be folders'.
-    fn check_variants(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_variants(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         for (name, variant) in &self.file.variant {
             let is_name =
                 |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
@@ -334,7 +334,7 @@ impl Contender {
     }
 
     /// Refuses sources that aren't there, or aren't folders beside its own.
-    fn check_sources(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_sources(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         for source in &self.file.sources {
             let name = source.get_ref();
             let what = if !is_beside(name) {
@@ -350,7 +350,7 @@ impl Contender {
     }
 
     /// Refuses programs that aren't there, or that another folder would make others of.
-    fn check_programs(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_programs(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         if let Some(folder) = &self.file.folder
             && !(folder.get_ref().is_absolute() && folder.get_ref().is_dir())
         {
@@ -382,7 +382,7 @@ impl Contender {
     }
 
     /// Refuses files that aren't there.
-    fn check_files(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_files(&self, words: &Words, path: &Path) -> Result<(), toml_file::Unusable> {
         match words.files.iter().find(|name| !self.source.join(name.get_ref()).is_file()) {
             Some(name) => {
                 let what =
@@ -395,7 +395,7 @@ impl Contender {
 
     /// Refuses what is almost a placeholder: it would reach the program as it stands there. What
     /// has spaces is for a shell, which has variables of its own.
-    fn check_placeholders(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_placeholders(&self, words: &Words, path: &Path) -> Result<(), toml_file::Unusable> {
         for word in words.all().filter(|it| !it.get_ref().contains(char::is_whitespace)) {
             for name in placeholders_in(word.get_ref()) {
                 let near = did_you_mean(name, PLACEHOLDERS);
@@ -412,7 +412,7 @@ impl Contender {
 
     /// Refuses paths that lead out of its folder into none of its sources: nobody would
     /// notice a change there.
-    fn check_paths(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_paths(&self, words: &Words, path: &Path) -> Result<(), toml_file::Unusable> {
         let unnoticed = |to: String| {
             format!(
                 "`{to}` lies outside of the contender's folder, and in no folder that `sources` \

@@ -81,7 +81,7 @@ impl ContractFile {
     }
 
     /// Reads the bodies of what it asks. `path` is the study's file.
-    pub(super) fn read_bodies(&mut self, path: &Path) -> Result<(), toml_file::Error> {
+    pub(super) fn read_bodies(&mut self, path: &Path) -> Result<(), toml_file::Unusable> {
         let mut asked = self.request.iter_mut().chain(&mut self.requests);
         asked.try_for_each(|request| request.read_body(path))
     }

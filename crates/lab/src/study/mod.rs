@@ -146,7 +146,7 @@ pub enum Error {
     },
     /// A file is not as it has to be.
     #[error(transparent)]
-    File(#[from] toml_file::Error),
+    File(#[from] toml_file::Unusable),
     /// A folder couldn't be listed.
     #[error("couldn't list {path}: {source}", path = path.display())]
     List {
@@ -222,7 +222,7 @@ impl StudyFile {
     }
 
     /// Refuses the id of a figure that contenders aren't compared by.
-    fn figure_of(&self, id: &Spanned<String>, path: &Path) -> Result<(), toml_file::Error> {
+    fn figure_of(&self, id: &Spanned<String>, path: &Path) -> Result<(), toml_file::Unusable> {
         let figures = self.figures();
         if figures.iter().any(|figure| figure.id == *id.get_ref()) {
             return Ok(());
@@ -240,7 +240,7 @@ impl StudyFile {
         parameter: &str,
         values: &Spanned<toml::Value>,
         path: &Path,
-    ) -> Result<Vec<Value>, toml_file::Error> {
+    ) -> Result<Vec<Value>, toml_file::Unusable> {
         let names = || self.parameters.iter().map(|parameter| parameter.name.get_ref());
         let known = self.parameters.iter().find(|known| known.name.get_ref() == parameter);
         let read = match known {
@@ -260,7 +260,7 @@ impl StudyFile {
 
     /// Reads one of the study's contenders, and refuses it if it names a contract
     /// that the study doesn't have.
-    fn read_contender(&self, folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
+    fn read_contender(&self, folder: &Path, name: &str) -> Result<Contender, toml_file::Unusable> {
         let folder = folder.join(name);
         let mut contender = Contender::read(&folder, name)?;
         let path = folder.join(contender::FILE);
@@ -326,7 +326,7 @@ impl Study {
         name: &str,
         profile: &Spanned<Profile>,
         path: &Path,
-    ) -> Result<Study, toml_file::Error> {
+    ) -> Result<Study, toml_file::Unusable> {
         let mut own = profile.get_ref().clone();
         own.declare(self.file.kind(), &self.file.parameters);
         self.file.profile = BTreeMap::from([(name.into(), own)]);
@@ -335,7 +335,7 @@ impl Study {
     }
 
     /// Refuses a folder and a variant of one name.
-    fn check_names(&self) -> Result<(), toml_file::Error> {
+    fn check_names(&self) -> Result<(), toml_file::Unusable> {
         let mut known = BTreeSet::new();
         for Contender { name, source, .. } in &self.contenders {
             if !known.insert(name) {
@@ -348,7 +348,7 @@ impl Study {
 
     /// Refuses profiles that name what isn't there, or lack what the driver needs: that is
     /// told at this place of the file.
-    fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
+    fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Unusable> {
         for (name, profile) in &self.file.profile {
             self.check_settings(path, place.clone(), profile)?;
             if let Some(fixed_rate) = &profile.fixed_rate {
@@ -397,7 +397,7 @@ impl Study {
         &self,
         path: &Path,
         table: &Spanned<Valued<T>>,
-    ) -> Result<Setting, toml_file::Error> {
+    ) -> Result<Setting, toml_file::Unusable> {
         let kind = self.file.kind();
         let what = if !kind.is_asked() {
             "it is the load generator's: contenders that drive themselves choose their own pace"
@@ -435,7 +435,7 @@ impl Study {
         path: &Path,
         place: Range<usize>,
         profile: &Profile,
-    ) -> Result<(), toml_file::Error> {
+    ) -> Result<(), toml_file::Unusable> {
         let kind = self.file.kind();
         for settings in &profile.settings {
             let given = &settings.own.parameters;
@@ -465,7 +465,7 @@ impl Study {
     }
 
     /// Refuses a driver that lacks what it needs, and contracts that it can't ask.
-    fn check_driver(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_driver(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         let StudyFile { driver, contract, lighter, parameters, told, .. } = &self.file;
         let kind = kinds::of(self.file.kind());
         let of_driver = driver.get_ref().complaint().map(String::from);
@@ -492,7 +492,7 @@ impl Study {
     }
 
     /// Refuses published figures that are set beside a contender that isn't there.
-    fn check_published(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_published(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         for PublishedRow { row, contender_at } in &self.file.published {
             let named = row.contender.as_deref().zip(contender_at.clone());
             if let Some((name, at)) = named
@@ -505,7 +505,7 @@ impl Study {
     }
 
     /// Refuses claims of contenders or settings that aren't there, and those that none can hold.
-    fn check_claims(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_claims(&self, path: &Path) -> Result<(), toml_file::Unusable> {
         for claim in &self.file.claims {
             for name in [&claim.contender].into_iter().chain(&claim.against) {
                 if self.contenders.iter().all(|it| it.name != *name.get_ref()) {

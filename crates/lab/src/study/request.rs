@@ -95,7 +95,7 @@ impl Request {
 
     /// Reads its body, from the study's folder if it is a file, and refuses a secret that is
     /// written out. `path` is the study's file.
-    pub(super) fn read_body(&mut self, path: &Path) -> Result<(), toml_file::Error> {
+    pub(super) fn read_body(&mut self, path: &Path) -> Result<(), toml_file::Unusable> {
         if let Some(headers) = &self.headers
             && let Some((name, _)) =
                 headers.get_ref().iter().find(|(name, value)| carries_secret(name, value))

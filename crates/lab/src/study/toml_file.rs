@@ -13,7 +13,7 @@ use super::near::did_you_mean;
 
 /// Why a file couldn't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum Unusable {
     /// It couldn't be read.
     #[error("couldn't read {path}: {source}", path = path.display())]
     Read {
@@ -40,13 +40,13 @@ pub enum Error {
 }
 
 /// Reads a file into a type. `page` is where its keys are explained.
-pub fn read<T: DeserializeOwned>(path: &Path, page: &str) -> Result<T, Error> {
+pub fn read<T: DeserializeOwned>(path: &Path, page: &str) -> Result<T, Unusable> {
     let text = fs::read_to_string(path)
-        .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        .map_err(|source| Unusable::Read { path: path.to_path_buf(), source })?;
     parse(path, &text, page)
 }
 
-fn parse<T: DeserializeOwned>(path: &Path, text: &str, page: &str) -> Result<T, Error> {
+fn parse<T: DeserializeOwned>(path: &Path, text: &str, page: &str) -> Result<T, Unusable> {
     toml::from_str(text).map_err(|error| {
         if let Some((at, what)) = unclosed(text) {
             return complaint(path, text, at, what);
@@ -114,18 +114,18 @@ fn end_of_string(text: &str, begin: usize, quote: char) -> usize {
 
 /// A complaint about what stands at this place of a file that was read: its
 /// value is well-formed, and doesn't fit the rest.
-pub fn refuse(path: &Path, place: Range<usize>, what: String) -> Error {
+pub fn refuse(path: &Path, place: Range<usize>, what: String) -> Unusable {
     match fs::read_to_string(path) {
         Ok(text) => complaint(path, &text, place.start, what),
-        Err(source) => Error::Read { path: path.to_path_buf(), source },
+        Err(source) => Unusable::Read { path: path.to_path_buf(), source },
     }
 }
 
 /// The same about what must not be shown.
-pub fn refuse_secret(path: &Path, place: Range<usize>, what: String) -> Error {
+pub fn refuse_secret(path: &Path, place: Range<usize>, what: String) -> Unusable {
     match refuse(path, place, what) {
-        Error::Content { path, line, column, what, .. } => {
-            Error::Content { path, line, column, what, text: "***".into() }
+        Unusable::Content { path, line, column, what, .. } => {
+            Unusable::Content { path, line, column, what, text: "***".into() }
         }
         other => other,
     }
@@ -135,9 +135,9 @@ pub fn refuse_secret(path: &Path, place: Range<usize>, what: String) -> Error {
 const GAPS: [&str; 2] = ["FILL IN", "FILL-IN"];
 
 /// Refuses a file in which a template's words stand still that are to be filled in.
-pub fn check_filled_in(path: &Path) -> Result<(), Error> {
+pub fn check_filled_in(path: &Path) -> Result<(), Unusable> {
     let text = fs::read_to_string(path)
-        .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        .map_err(|source| Unusable::Read { path: path.to_path_buf(), source })?;
     // What is no TOML was refused when it was read.
     let whole = DeTable::parse(&text).ok();
     let gap = whole.and_then(|whole| whole.get_ref().values().filter_map(gap).min());
@@ -159,10 +159,10 @@ fn gap(value: &Spanned<DeValue>) -> Option<usize> {
     }
 }
 
-fn complaint(path: &Path, text: &str, offset: usize, what: String) -> Error {
+fn complaint(path: &Path, text: &str, offset: usize, what: String) -> Unusable {
     let before = text.get(..offset.min(text.len())).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    Error::Content {
+    Unusable::Content {
         path: path.to_path_buf(),
         line,
         column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,

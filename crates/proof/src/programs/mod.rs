@@ -34,7 +34,7 @@ use crate::tool::Tool;
 /// Compares what the lab measures of two contenders in Java with what JMH measures of the same
 /// classes.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct ProgramsArguments {
     /// The study: a folder in `studies` that has a profile `beside-jmh` and JMH's benchmark in its
     /// folder `jmh`.
     study: String,
@@ -59,7 +59,7 @@ const LAB_AT_MOST: Duration = Duration::from_secs(600);
 type TimesByWork = BTreeMap<(String, String), f64>;
 
 /// Runs all rounds. Tells whether both agree on all works.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &ProgramsArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let mut page = Page::new("What the lab measures of programs, beside JMH", "calibrate-programs");
     let bench = Bench::ready(&arguments.study, &mut page, interrupt)?;
     let mut all = BTreeMap::<_, Beside>::new();

@@ -41,7 +41,7 @@ pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// Serves, and records, until it is stopped.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct CalibrationServerArguments {
     /// Where to listen.
     #[arg(long)]
     address: SocketAddr,
@@ -121,7 +121,7 @@ struct CalibrationServer {
     answers: Mutex<Vec<Seen>>,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), String> {
+pub fn run(arguments: CalibrationServerArguments) -> Result<(), String> {
     let fail = |error: io::Error| format!("on {}: {error}", arguments.address);
     // Sleeping to the microsecond: the default is late by 50 µs.
     nix::sys::prctl::set_timerslack(1).map_err(|error| fail(error.into()))?;

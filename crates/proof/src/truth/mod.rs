@@ -30,7 +30,7 @@ use crate::truth::stall::Stall;
 /// Compares what `bakeoff load` says with what a server of known service times
 /// recorded itself, and with what queueing theory expects of it.
 #[derive(Debug, Parser)]
-pub struct Arguments {
+pub struct TruthArguments {
     /// Rounds: of each experiment, the one in the middle counts; of each count, the
     /// worst.
     #[arg(long, default_value_t = 3)]
@@ -154,7 +154,7 @@ const STALL_SHARE: f64 = 0.2;
 const STALL_BEGINS: f64 = 0.3;
 
 /// Runs all experiments. Tells whether everything is as it should be.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(arguments: &TruthArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let rounds = arguments.rounds;
     let effort = if arguments.quick { QUICK } else { FULL };
     let mut page = Page::new("What the calibration measured", "calibrate");

@@ -30,7 +30,7 @@ use line::{Line, worst};
 #[command(after_help = "Exit codes: 0 nothing stands in the way; 1 no contender can be had; \
 2 wrong arguments or files; 3 figures made now would be invalid; 4 no run can be made here; \
 130 interrupted.")]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// The study whose contenders and loads are looked at as well, by name or folder; the first by
     /// name where none is given
     study: Option<String>,
@@ -42,7 +42,7 @@ pub struct Arguments {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: DoctorArguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
         complain("doctor", &sentence);
         ExitCode::from(code)
@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 /// The study that is named, or the first that is here.
-fn study(arguments: &Arguments) -> Result<Option<Study>, String> {
+fn study(arguments: &DoctorArguments) -> Result<Option<Study>, String> {
     let read = |studies: &Path, name: &str| {
         Study::read(studies, name).map(Some).map_err(|error| error.to_string())
     };

@@ -61,7 +61,7 @@ Exit codes: 0 all was measured; 1 one who takes part can't be measured; 2 wrong 
 3 a condition of --fail-if holds, or a figure of it isn't there or doesn't stand, or no figure \
 of the duel stands; 4 the machine failed; \
 130 interrupted.")]
-pub struct Arguments {
+pub struct DuelArguments {
     /// A command that starts a server, as a shell reads it, or http://ADDRESS:PORT
     #[arg(value_name = "COMMAND|URL")]
     entrants: Vec<String>,
@@ -133,7 +133,7 @@ fn rate(text: &str) -> Result<u32, String> {
 struct Failed(u8, String);
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: DuelArguments) -> ExitCode {
     match duel(&arguments) {
         Ok(code) => code.into(),
         Err(Failed(code, sentence)) => {
@@ -143,7 +143,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn duel(arguments: &Arguments) -> Result<u8, Failed> {
+fn duel(arguments: &DuelArguments) -> Result<u8, Failed> {
     let bad_input = |sentence| Failed(BAD_INPUT, sentence);
     let system = |error: std::io::Error| Failed(SYSTEM, error.to_string());
     let entrants = Entrant::all(&arguments.entrants, &arguments.name).map_err(bad_input)?;
@@ -191,7 +191,7 @@ enum AskedOf<'a> {
     Stores(&'a Mix),
 }
 
-fn asked_of<'a>(arguments: &'a Arguments, entrants: &[Entrant]) -> Result<AskedOf<'a>, String> {
+fn asked_of<'a>(arguments: &'a DuelArguments, entrants: &[Entrant]) -> Result<AskedOf<'a>, String> {
     if let Some(mix) = &arguments.mix {
         return stores::check(entrants).map(|()| AskedOf::Stores(mix));
     }
@@ -242,7 +242,7 @@ fn check_gates(gates: &[Gate], entrants: &[Entrant]) -> Result<(), String> {
 
 /// Starts each once and asks it, which gives the contract, and writes the study.
 fn first_looks(
-    arguments: &Arguments,
+    arguments: &DuelArguments,
     entrants: &[Entrant],
     requests: &Requests,
     written: &Written,
@@ -282,7 +282,7 @@ fn first_looks(
 }
 
 /// Why nothing was seen of one who takes part.
-fn not_seen(why: Nothing, entrant: &Entrant, arguments: &Arguments) -> Failed {
+fn not_seen(why: Nothing, entrant: &Entrant, arguments: &DuelArguments) -> Failed {
     match why {
         Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
         Nothing::Machine(why) => Failed(SYSTEM, why),
@@ -294,7 +294,7 @@ fn not_seen(why: Nothing, entrant: &Entrant, arguments: &Arguments) -> Failed {
 }
 
 /// What a command that gave no answer has of the environment, and how it gets more.
-fn what_it_has(entrant: &Entrant, arguments: &Arguments) -> String {
+fn what_it_has(entrant: &Entrant, arguments: &DuelArguments) -> String {
     if matches!(entrant.what, What::Running { .. }) {
         return String::new();
     }
@@ -314,7 +314,7 @@ fn usual_cores(machine: &result::plan::Machine) -> Cores {
 
 /// Runs the study that was made, and holds the conditions against it.
 fn measure(
-    arguments: &Arguments,
+    arguments: &DuelArguments,
     requests: Option<&Requests>,
     folder: &Path,
     stop: &Stop,
@@ -380,7 +380,7 @@ fn taken_from_environment(headers: &[(String, String)]) -> Option<String> {
 }
 
 /// Says what came of the conditions, and the exit code that follows.
-fn gates(arguments: &Arguments, ended: &Ended) -> u8 {
+fn gates(arguments: &DuelArguments, ended: &Ended) -> u8 {
     let mut code = 0;
     for gate in &arguments.fail_if {
         let (word, sentences) = told(gate, &ended.run);

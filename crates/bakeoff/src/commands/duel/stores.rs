@@ -8,7 +8,7 @@ use result::plan::Cores;
 
 use super::entrant::{Entrant, What};
 use super::written::{Written, quoted};
-use super::{Arguments, BAD_INPUT, Failed, SYSTEM, not_seen, usual_cores};
+use super::{BAD_INPUT, DuelArguments, Failed, SYSTEM, not_seen, usual_cores};
 use crate::commands::load::keys::Mix;
 use crate::commands::printing::note;
 
@@ -36,7 +36,7 @@ pub fn check(entrants: &[Entrant]) -> Result<(), String> {
 
 /// Starts each once, which tells what it is spoken with, and writes the study.
 pub fn first_looks(
-    arguments: &Arguments,
+    arguments: &DuelArguments,
     entrants: &[Entrant],
     mix: &Mix,
     written: &Written,
@@ -61,7 +61,7 @@ pub fn first_looks(
     )
 }
 
-fn study(names: &[&str], arguments: &Arguments, mix: &Mix, cores: Cores) -> String {
+fn study(names: &[&str], arguments: &DuelArguments, mix: &Mix, cores: Cores) -> String {
     let (last, first) = names.split_last().expect("two or more take part");
     let of_mix = |word: fn(&str, u32) -> String| {
         let all = mix.0.iter().map(|(operation, weight)| word(operation.name(), *weight));
@@ -72,7 +72,7 @@ fn study(names: &[&str], arguments: &Arguments, mix: &Mix, cores: Cores) -> Stri
         Cores::One => "one",
         Cores::All => "all",
     };
-    let Arguments { connections, blocks, seconds, warmup, .. } = arguments;
+    let DuelArguments { connections, blocks, seconds, warmup, .. } = arguments;
     let cuts = match arguments.cuts {
         0 => String::new(),
         cuts => format!("cuts = {cuts}\n"),
@@ -110,7 +110,7 @@ mod tests {
     #[derive(clap::Parser)]
     struct Command {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: DuelArguments,
     }
 
     /// A key that it lacks would be told to somebody who wrote no study.

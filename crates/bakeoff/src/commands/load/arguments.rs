@@ -34,7 +34,7 @@ use crate::commands::request::{RequestArguments, file_content, read_to_end};
     group = ArgGroup::new("open_loop").args(["rate", "find_rate"]),
     after_long_help = AFTER_HELP,
 )]
-pub struct Arguments {
+pub struct LoadArguments {
     /// Where to: http://HOST[:PORT][/PATH], redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE] or
     /// memcached://HOST[:PORT]. TLS and HTTP/2 are not there yet
     pub url: String,
@@ -195,7 +195,7 @@ const WARMUP_PART: u32 = 5;
 /// How long a run or step measures where nothing is said.
 const DURATION: Duration = Duration::from_secs(10);
 
-impl Arguments {
+impl LoadArguments {
     /// The plan that they make. That of a search has no rate yet.
     ///
     /// # Errors
@@ -391,11 +391,11 @@ pub mod tests {
     #[command(name = "bakeoff load")]
     struct Command {
         #[command(flatten)]
-        arguments: Arguments,
+        arguments: LoadArguments,
     }
 
     /// The arguments of a command line, without the command's name.
-    pub fn parse(line: &[&str]) -> Result<Arguments, String> {
+    pub fn parse(line: &[&str]) -> Result<LoadArguments, String> {
         Command::try_parse_from([&["bakeoff load"], line].concat())
             .map(|command| command.arguments)
             .map_err(|error| error.to_string())

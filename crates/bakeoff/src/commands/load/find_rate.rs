@@ -10,7 +10,7 @@ use load::{Error, Stop};
 use report::units;
 
 use super::super::printing::Output;
-use super::arguments::Arguments;
+use super::arguments::LoadArguments;
 use super::exit::{Exit, Failure};
 use super::live::Live;
 use super::pace::ArrivalsChoice;
@@ -122,7 +122,7 @@ impl StepMade {
 /// # Errors
 /// Where no load can be offered.
 pub fn run(
-    arguments: &Arguments,
+    arguments: &LoadArguments,
     plan: &Plan,
     condition: &Condition,
     stop: &Stop,
@@ -233,7 +233,7 @@ fn seed(plan: &Plan, step: usize) -> u64 {
 
 /// The connections of the steps, and why there are no more of them, as a sentence. As many
 /// as were asked for, if so; else as many as it takes, as far as they may be had.
-fn pool(arguments: &Arguments, plan: &Plan) -> (Pool, String) {
+fn pool(arguments: &LoadArguments, plan: &Plan) -> (Pool, String) {
     let first = plan.connections;
     if arguments.connections.is_some() {
         let told = "They are as many as -c says; without it the search makes more where they are \

@@ -36,7 +36,7 @@ use load::{Plan, Stop};
 use report::text::visible;
 use report::units;
 
-pub use self::arguments::Arguments;
+pub use self::arguments::LoadArguments;
 use self::exit::{Exit, Failure};
 use self::live::Live;
 use self::run::Run;
@@ -44,7 +44,7 @@ use self::sink::Sink;
 use super::printing::{self, Output};
 
 /// Carries the command out.
-pub fn run(arguments: &Arguments) -> ExitCode {
+pub fn run(arguments: &LoadArguments) -> ExitCode {
     match carry_out(arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
+fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
     let plan = arguments.plan().map_err(Failure::bad_input)?;
     // Opened before the run, so that no result is lost to a wrong name.
     let json = arguments.json.as_deref().map(Sink::open).transpose()?;
@@ -108,7 +108,7 @@ fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
 
 /// Writes all keys of a store, and tells of it. What isn't there can't be read.
 fn preload(
-    arguments: &Arguments,
+    arguments: &LoadArguments,
     plan: &Plan,
     stop: &Stop,
     output: &mut Output,
@@ -159,7 +159,7 @@ fn not_all_acknowledged(outcome: &Outcome, keys: u64) -> String {
 }
 
 /// Runs the plan, and judges what came of it.
-fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
+fn measure(arguments: &LoadArguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
     let outcome = {
         let mut live = Live::new(&plan, arguments.quiet);
         load::run(&plan, stop, &mut |news| live.show(news))?

@@ -28,7 +28,7 @@ const NOT_SHOWN: u8 = 3;
 #[command(after_help = "Exit codes: 0 every mistake was caught by its check, and every set-up \
 without it is clean; 1 one was not, or isn't; 2 wrong arguments or files; 3 all that could be \
 shown was caught, but not all could be shown; 4 the machine failed; 130 interrupted.")]
-pub struct Arguments {
+pub struct MistakesArguments {
     /// These mistakes only; docs/mistakes.md has their names
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     only: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: MistakesArguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
         complain("mistakes", &sentence);
         ExitCode::from(code)

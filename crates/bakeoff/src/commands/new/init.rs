@@ -27,7 +27,7 @@ const CONTRACT: &str = "GET / answers 200 with the text that all of them have no
     after_help = "Exit codes: 0 written; 2 wrong arguments, or the folder is there already; \
 4 it couldn't be written."
 )]
-pub struct Arguments {
+pub struct InitArguments {
     /// The folder to write: the study has its name
     folder: PathBuf,
 }
@@ -39,7 +39,7 @@ struct Needs {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: InitArguments) -> ExitCode {
     let folder = &arguments.folder;
     let failed = |code: u8, sentence: String| {
         complain("init", &sentence);

@@ -25,7 +25,7 @@ use super::studies::{self, Studies};
     after_help = "Exit codes: 0 written; 2 wrong arguments, or the folder is there already; \
 4 it couldn't be written."
 )]
-pub struct Arguments {
+pub struct NewArguments {
     /// The contender's study and its name, for example web/zig; the study's name with --driver. Or
     /// the path of the new folder, as ./mine/zig
     name: String,
@@ -51,7 +51,7 @@ struct New {
 }
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
+pub fn run(arguments: NewArguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
         complain("new", &sentence);
         ExitCode::from(code)
@@ -81,7 +81,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn contender(arguments: &Arguments) -> Result<New, String> {
+fn contender(arguments: &NewArguments) -> Result<New, String> {
     if !arguments.name.contains('/') {
         let kinds = DRIVERS.map(|(kind, _)| kind).join(", ");
         return Err(format!(
@@ -125,7 +125,7 @@ fn no_store() -> String {
     )
 }
 
-fn study(arguments: &Arguments, driver: &str) -> Result<New, String> {
+fn study(arguments: &NewArguments, driver: &str) -> Result<New, String> {
     let (studies, name) = place(&arguments.name, &arguments.studies);
     check_name("study", &name)?;
     let (_, text) = DRIVERS.iter().find(|(kind, _)| *kind == driver).expect("clap knows them");
