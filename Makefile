@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages liars bench-load older bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -115,6 +115,9 @@ proof:
 
 bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
 	$(proof) speed $(or $(ARGS),--write docs/measured/speed.md)
+
+ladder: proof ## what each step of a request costs: the bare loop, with stamps, with requests under way, with books, bakeoff
+	$(proof) speed --ladder $(or $(ARGS),--rounds 15 --modes keep-alive --write docs/measured/ladder.md)
 
 older: ## bakeoff as it was at REV, for `make bench-load ARGS='--older target/older/REV'` (REV=HEAD~10)
 	@test -n "$(REV)" || { echo "make older REV=REVISION" >&2; exit 2; }

@@ -18,10 +18,12 @@
 mod alarms;
 mod batching;
 mod bodies;
+mod calls;
 mod client;
 mod closed;
 mod elsewhere;
 mod interrupt;
+mod ladder;
 mod memory;
 mod nginx;
 mod older;

@@ -113,7 +113,7 @@ mod tests {
     fn the_new_one_stands_beside_the_old_one_by_the_rounds_that_have_both() {
         let cell = Cell::kept_alive(30);
         let mut measured = Measured::default();
-        let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0 });
+        let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0, ..Sample::default() });
         // The machine was slow in the second round, which hits both alike.
         let new = [sample(9.0), sample(18.0), sample(12.0), sample(1.0)];
         let old = [sample(10.0), sample(20.0), sample(10.0), None];

@@ -30,6 +30,17 @@ pub struct Report {
     pub warnings: Vec<Warning>,
 }
 
+/// What a bakeoff asked of the kernel within its window, a good answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calls {
+    /// Times that it slept.
+    pub sleeps: f64,
+    /// Calls that wait, look or hand over, and without io_uring those that send and receive.
+    pub enters: f64,
+    /// Events that the kernel told.
+    pub events: f64,
+}
+
 /// What a report counts: the little of it that an older bakeoff has to tell as well.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Counted {
@@ -39,6 +50,17 @@ pub struct Counted {
     pub requests: Requests,
     /// What became of the keys that a store was asked for.
     pub keys: Option<Keys>,
+    /// What the client's threads did.
+    #[serde(default)]
+    pub threads: Vec<Thread>,
+}
+
+/// What a thread asked of the kernel; an older bakeoff doesn't tell.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Thread {
+    sleeps: Option<u64>,
+    enters: Option<u64>,
+    events: Option<u64>,
 }
 
 /// What became of requests.
@@ -117,6 +139,20 @@ impl Counted {
     /// Reads it from a report.
     pub fn read(output: &str) -> Option<Counted> {
         serde_json::from_str(output).ok()
+    }
+
+    /// What it asked of the kernel, where it tells.
+    pub fn calls(&self) -> Option<Calls> {
+        let each = |of: fn(&Thread) -> Option<u64>| {
+            let all: u64 = self.threads.iter().map(of).sum::<Option<u64>>()?;
+            Some(all as f64 / self.requests.good.max(1) as f64)
+        };
+        let is_told = !self.threads.is_empty();
+        let calls = || {
+            let (sleeps, enters) = (each(|it| it.sleeps)?, each(|it| it.enters)?);
+            Some(Calls { sleeps, enters, events: each(|it| it.events)? })
+        };
+        is_told.then(calls).flatten()
     }
 }
 

@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 use crate::client::{Running, Without};
 use crate::interrupt::Interrupt;
 use crate::place::Place;
+use crate::report::Calls;
 use crate::statistics::Spread;
 use crate::target::Target;
 use crate::tool::{Load, Pipeline, Tool, WRKS_SCRIPT};
@@ -81,13 +82,27 @@ impl Pipelining {
     }
 }
 
+/// The loads without a pipeline, those that are kept apart from those that aren't.
+pub fn by_mode(cells: &[Cell]) -> Vec<(&'static str, Vec<&Cell>)> {
+    let of = |close| {
+        let is_of_it = move |cell: &&Cell| cell.close == close && cell.pipelining.is_none();
+        cells.iter().filter(is_of_it).collect::<Vec<&Cell>>()
+    };
+    let modes = [("Kept alive", of(false)), ("A connection a request", of(true))];
+    modes.into_iter().filter(|(_, cells)| !cells.is_empty()).collect()
+}
+
 /// What one client did in one round under one load.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
     /// CPU µs of the client's process a good answer.
     pub cpu_us: f64,
     /// Good answers a second.
     pub rate: f64,
+    /// CPU µs of the server a good answer, where the server was looked at.
+    pub server_us: Option<f64>,
+    /// What the client asked of the kernel, where it tells.
+    pub calls: Option<Calls>,
 }
 
 /// How often and how long.
@@ -144,6 +159,16 @@ impl<C: Clone + Ord, T: Copy + Ord> Measured<C, T> {
     /// CPU µs an answer.
     pub fn cpu_us(&self, cell: &C, tool: T) -> Option<Spread> {
         Spread::of(self.series(cell, tool).iter().flatten().map(|sample| sample.cpu_us))
+    }
+
+    /// Another figure, where each round has it.
+    pub fn figure(
+        &self,
+        cell: &C,
+        tool: T,
+        figure: impl Fn(&Sample) -> Option<f64>,
+    ) -> Option<Spread> {
+        Spread::of(self.series(cell, tool).iter().flatten().filter_map(figure))
     }
 
     /// Answers a second.
@@ -317,6 +342,7 @@ fn run(
 ) -> Result<(Sample, Option<String>), Without> {
     target.settle(interrupt)?;
     let before = target.requests()?;
+    let server_before = target.cpu_s();
     let at_most = Duration::from_secs(u64::from(load.seconds) + 30);
     let running = Running::start(command, &[load.cpu], at_most)?;
     let served = served_by_half_time(&running, target, load)?;
@@ -326,13 +352,17 @@ fn run(
         _ => ended.success()?,
     };
     target.settle(interrupt)?;
+    let server_s = target.cpu_s().zip(server_before).map(|(after, before)| after - before);
     let count = tool.count(&ended.output)?;
     if count.answers == 0 {
         return Err("no answer was good".to_string().into());
     }
+    let us_an_answer = |seconds: f64| seconds * 1e6 / count.answers as f64;
     let sample = Sample {
-        cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
+        cpu_us: us_an_answer(ended.cpu_s),
         rate: count.answers as f64 / count.seconds,
+        server_us: server_s.map(us_an_answer),
+        calls: tool.calls(&ended.output),
     };
     // A client may leave what a connection has under way unanswered at its end.
     let depth = load.pipeline.as_ref().map_or(1, |pipeline| pipeline.depth);
@@ -397,7 +427,7 @@ mod tests {
     #[test]
     fn a_round_without_its_pair_is_left_out_of_the_ratio_only() {
         let cell = Cell::kept_alive(30);
-        let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0 });
+        let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0, ..Sample::default() });
         let mut measured = Measured::default();
         for (ours, wrks) in
             [(sample(1.0), sample(2.0)), (sample(9.0), None), (sample(2.0), sample(4.0))]

@@ -33,11 +33,15 @@ pub struct RungArguments {
 }
 
 /// [`Rung`], as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RungName {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+pub enum RungName {
+    /// [`Rung::Bare`].
     Bare,
+    /// [`Rung::Stamps`].
     Stamps,
+    /// [`Rung::Flights`].
     Flights,
+    /// [`Rung::Books`].
     Books,
 }
 
@@ -49,6 +53,38 @@ impl From<RungName> for Rung {
             RungName::Flights => Rung::Flights,
             RungName::Books => Rung::Books,
         }
+    }
+}
+
+/// One of them as a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OnLadder {
+    /// How much its loop does.
+    pub rung: RungName,
+    /// Whether it is on epoll in place of io_uring.
+    pub epoll: bool,
+}
+
+impl OnLadder {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match (self.rung, self.epoll) {
+            (RungName::Bare, false) => "the bare loop",
+            (RungName::Bare, true) => "the bare loop, epoll",
+            (RungName::Stamps, false) => "+ stamps",
+            (RungName::Stamps, true) => "+ stamps, epoll",
+            (RungName::Flights, false) => "+ requests under way",
+            (RungName::Flights, true) => "+ requests under way, epoll",
+            (RungName::Books, false) => "+ books and histograms",
+            (RungName::Books, true) => "+ books and histograms, epoll",
+        }
+    }
+
+    /// What `proof` is told to run it, for so many connections and seconds.
+    pub fn options(self, connections: u32, seconds: u32) -> String {
+        let rung = self.rung.to_possible_value().expect("each of them has a name");
+        let epoll = if self.epoll { " --epoll" } else { "" };
+        format!("rung -c {connections} -d {seconds} --rung {}{epoll}", rung.get_name())
     }
 }
 

@@ -1,8 +1,10 @@
 //! A server of ours: started on its processors under a keeper, so that nothing of
 //! it outlives us.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use keeper::kept::Kept;
@@ -72,6 +74,16 @@ impl Server {
         keeper::process_tree::descendants(self.kept.root())
     }
 
+    /// CPU seconds of all threads of its processes so far; `None` where the kernel doesn't tell
+    /// them to the nanosecond.
+    pub fn cpu_s(&self) -> Option<f64> {
+        let of_process = |pid: &i32| {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+            threads.map(|thread| of_thread(&thread.path().join("schedstat"))).sum::<Option<f64>>()
+        };
+        self.pids().iter().map(of_process).sum()
+    }
+
     /// The body that it answers on a connection of its own.
     pub fn get(&self, path: &str) -> Result<String, String> {
         let ask = || {
@@ -116,4 +128,11 @@ impl Server {
         };
         ask().map_err(|wrong| format!("the store on {}: {wrong}", self.address))
     }
+}
+
+/// CPU seconds of a thread, from `CPU-ns waiting-ns times`.
+fn of_thread(schedstat: &Path) -> Option<f64> {
+    let line = fs::read_to_string(schedstat).ok()?;
+    let nanoseconds: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }

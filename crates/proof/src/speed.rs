@@ -7,7 +7,9 @@ use comfy_table::Table;
 use report::units::whole;
 
 use crate::batching;
+use crate::calls;
 use crate::interrupt::Interrupt;
+use crate::ladder;
 use crate::nginx;
 use crate::older::Older;
 use crate::page::{Page, markdown};
@@ -44,6 +46,10 @@ pub struct SpeedArguments {
         default_value = "bakeoff,bakeoff-epoll,bare,wrk,ab,h2load,hey,oha"
     )]
     tools: Vec<Tool>,
+    /// In place of clients and of other modes: the rungs between the bare loop and bakeoff, on
+    /// both backends, to see what each thing costs that it does.
+    #[arg(long, conflicts_with_all = ["tools", "older"])]
+    ladder: bool,
     /// An older bakeoff, as `make older` builds it. It is one client more under each load, and
     /// what changed is told as ratios within rounds.
     #[arg(long, value_name = "PROGRAM")]
@@ -104,6 +110,13 @@ moves least.";
 pub fn run(arguments: &SpeedArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cells: Vec<Cell> =
         arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
+    if arguments.ladder {
+        let page = ladder::run(&cells, arguments.effort, interrupt)?;
+        if let Some(file) = &arguments.write {
+            page.write(file)?;
+        }
+        return Ok(true);
+    }
     let mut older = arguments.older.as_deref().map(Older::at).transpose()?;
     let place = Place::find()?;
     let mut page = Page::new("What the load generator costs", "bench-load");
@@ -154,17 +167,15 @@ fn of_http(
     measured.notes.extend(absent);
 
     let tools: Vec<Tool> = tools.iter().map(|(tool, _)| *tool).collect();
-    for close in [false, true] {
-        let is_shown = |cell: &&Cell| cell.close == close && cell.pipelining.is_none();
-        let cells: Vec<&Cell> = cells.iter().filter(is_shown).collect();
-        if cells.is_empty() {
-            continue;
-        }
-        let mode = if close { "A connection a request" } else { "Kept alive" };
+    for (mode, cells) in rounds::by_mode(cells) {
         page.say(format!("**{mode}:** CPU µs a request (of wrk's)"));
         page.say(cpu_table(&measured, &cells, &tools));
         page.say(format!("**{mode}:** requests a second (of wrk's)"));
         page.say(rate_table(&measured, &cells, &tools));
+        page.say(format!("**{mode}:** CPU µs of the server a request (with wrk's)"));
+        page.say(server_table(&measured, &cells, &tools));
+        page.say(format!("**{mode}:** {}", calls::HEADING));
+        page.say(calls::table(&measured, &cells));
     }
     let pipelined: Vec<&Cell> = cells.iter().filter(|cell| cell.pipelining.is_some()).collect();
     if !pipelined.is_empty() {
@@ -207,6 +218,16 @@ fn rate_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
     })
 }
 
+/// What a client costs the server.
+fn server_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
+    // Where the kernel doesn't tell, all are 0 alike.
+    let of = |sample: &Sample| sample.server_us.unwrap_or_default();
+    by_load(cells, tools, |cell, tool| {
+        let server_us = measured.figure(cell, tool, |sample| sample.server_us)?.median;
+        Some(format!("{server_us:.2}{}", of_wrks(measured, cell, tool, of)))
+    })
+}
+
 /// A client's figure as a share of wrk's, in brackets: the median of ratios within a
 /// round. Nothing where wrk has none, and beside wrk itself.
 fn of_wrks(
@@ -245,7 +266,7 @@ struct Claim {
 }
 
 const CLAIMS: [Claim; 3] = [
-    Claim { of: Tool::Bakeoff, base: Tool::Bare, at_most: |_| 1.10 },
+    Claim { of: Tool::Bakeoff, base: Tool::BARE, at_most: |_| 1.10 },
     Claim {
         of: Tool::Bakeoff,
         base: Tool::Wrk,
@@ -366,7 +387,7 @@ mod tests {
     fn both_tables_have_each_client_beside_wrk_by_the_rounds_that_both_were_in() {
         let cell = Cell::kept_alive(1000);
         let mut measured = Measured::default();
-        let sample = |cpu_us, rate| Some(Sample { cpu_us, rate });
+        let sample = |cpu_us, rate| Some(Sample { cpu_us, rate, ..Sample::default() });
         // The machine was slow in the second round, which hits both alike. The median of
         // the first client is from there, and that of their ratios isn't.
         let bakeoff = [sample(4.0, 2200.0), sample(9.0, 1000.0), sample(10.0, 900.0)];
@@ -392,8 +413,9 @@ mod tests {
         let shown = |cpu_us: [Option<f64>; 3], connections, tools: &[Tool]| {
             let cell = Cell::kept_alive(connections);
             let mut measured = Measured::default();
-            for (tool, cpu_us) in [Tool::Bakeoff, Tool::Wrk, Tool::Bare].into_iter().zip(cpu_us) {
-                let sample = cpu_us.map(|cpu_us| Sample { cpu_us, rate: 1_000.0 });
+            for (tool, cpu_us) in [Tool::Bakeoff, Tool::Wrk, Tool::BARE].into_iter().zip(cpu_us) {
+                let sample =
+                    cpu_us.map(|cpu_us| Sample { cpu_us, rate: 1_000.0, ..Sample::default() });
                 measured.add(&cell, tool, sample);
             }
             let (table, hold) = claims_table(&measured, &[cell], tools);
@@ -401,7 +423,7 @@ mod tests {
             (words.collect::<Vec<_>>(), hold)
         };
         let [all, pair] =
-            [&[Tool::Bakeoff, Tool::Wrk, Tool::Bare][..], &[Tool::Bakeoff, Tool::Bare]];
+            [&[Tool::Bakeoff, Tool::Wrk, Tool::BARE][..], &[Tool::Bakeoff, Tool::BARE]];
         let with = |wrk, bare| shown([Some(1.0), Some(wrk), Some(bare)], 5_000, all);
         assert_eq!(with(1.48, 1.0), (vec!["holds".into(), "holds".into()], true));
         assert_eq!(
@@ -428,7 +450,7 @@ mod tests {
             Mode::Pipeline.cells(&[]).try_into().unwrap();
         let shown = |deep_us: f64, together_us: f64, others: [Option<f64>; 2], tools: &[Tool]| {
             let mut measured = Measured::default();
-            let sample = |cpu_us| Some(Sample { cpu_us, rate: 1_000.0 });
+            let sample = |cpu_us| Some(Sample { cpu_us, rate: 1_000.0, ..Sample::default() });
             measured.add(&single, Tool::Bakeoff, sample(4.0));
             measured.add(&deep, Tool::Bakeoff, sample(deep_us));
             measured.add(&single_together, Tool::Bakeoff, sample(4.0));
@@ -469,7 +491,11 @@ mod tests {
     fn without_wrk_there_is_nothing_to_stand_beside() {
         let cell = Cell { close: true, ..Cell::kept_alive(30) };
         let mut measured = Measured::default();
-        measured.add(&cell, Tool::Ab, Some(Sample { cpu_us: 1.25, rate: 10.4 }));
+        measured.add(
+            &cell,
+            Tool::Ab,
+            Some(Sample { cpu_us: 1.25, rate: 10.4, ..Sample::default() }),
+        );
         let table = rate_table(&measured, &[&cell], &[Tool::Ab]);
         assert_eq!(rows(&table), [["connections", "30"], ["ab", "10"]]);
     }

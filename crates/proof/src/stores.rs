@@ -360,6 +360,7 @@ impl Store {
         let sample = Sample {
             cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
             rate: count.answers as f64 / count.seconds,
+            ..Sample::default()
         };
         let under_way = u64::from(load.cell.connections) * u64::from(load.cell.depth);
         let handled = self.requests()? - before;
@@ -610,9 +611,10 @@ mod tests {
         let hold = |cpu_us: f64, rate: f64, others: bool| {
             let mut measured = MeasuredStores::default();
             for cell in &CELLS {
-                let ours = Sample { cpu_us, rate };
+                let ours = Sample { cpu_us, rate, ..Sample::default() };
                 measured.add(cell, Client::Bakeoff, Some(ours));
-                let others = others.then_some(Sample { cpu_us: 10.0, rate: 1_000.0 });
+                let others =
+                    others.then_some(Sample { cpu_us: 10.0, rate: 1_000.0, ..Sample::default() });
                 measured.add(cell, Client::RedisBenchmark, others);
             }
             claims(&measured).1

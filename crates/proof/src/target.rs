@@ -48,6 +48,11 @@ impl Target {
             .ok_or_else(|| not_understood(&status))
     }
 
+    /// CPU seconds of its processes so far, as far as the kernel tells.
+    pub fn cpu_s(&self) -> Option<f64> {
+        self.0.cpu_s()
+    }
+
     /// Waits until no connection but our own is open: see [`settle`].
     pub fn settle(&self, interrupt: &Interrupt) -> Result<(), String> {
         settle(|| self.connections(), interrupt)

@@ -4,25 +4,25 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde_json::Value;
 
-use crate::report::Counted;
+use crate::report::{Calls, Counted};
+use crate::rung::{OnLadder, RungName};
 
 /// A client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
     /// `bakeoff load` as it is.
     Bakeoff,
     /// `bakeoff load` on epoll.
     BakeoffEpoll,
     /// An older `bakeoff load` as it is: see [`crate::older`].
-    #[value(skip)]
     Older,
     /// An older `bakeoff load` on epoll.
-    #[value(skip)]
     OlderEpoll,
-    /// The bare loop of the crate `load`: what a client on this ring can't do without.
-    Bare,
+    /// A rung of the crate `load`'s ladder.
+    Rung(OnLadder),
     /// wrk.
     Wrk,
     /// ApacheBench.
@@ -75,7 +75,28 @@ pub struct Count {
     pub seconds: f64,
 }
 
+/// Those that can be chosen.
+impl ValueEnum for Tool {
+    fn value_variants<'a>() -> &'a [Tool] {
+        use Tool::{Ab, Bakeoff, BakeoffEpoll, H2load, Hey, Oha, Wrk};
+        &[Bakeoff, BakeoffEpoll, Tool::BARE, Wrk, Ab, H2load, Hey, Oha]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let name = match self {
+            Tool::BakeoffEpoll => "bakeoff-epoll",
+            &Tool::BARE => "bare",
+            Tool::Older | Tool::OlderEpoll | Tool::Rung(_) => return None,
+            tool => tool.name(),
+        };
+        Some(PossibleValue::new(name))
+    }
+}
+
 impl Tool {
+    /// The bare loop: what a client on this ring can't do without.
+    pub const BARE: Tool = Tool::Rung(OnLadder { rung: RungName::Bare, epoll: false });
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -83,7 +104,7 @@ impl Tool {
             Tool::BakeoffEpoll => "bakeoff, epoll",
             Tool::Older => "bakeoff, older",
             Tool::OlderEpoll => "bakeoff, older, epoll",
-            Tool::Bare => "the bare loop",
+            Tool::Rung(rung) => rung.name(),
             Tool::Wrk => "wrk",
             Tool::Ab => "ab",
             Tool::H2load => "h2load",
@@ -97,7 +118,7 @@ impl Tool {
         match self {
             Tool::Bakeoff | Tool::BakeoffEpoll => beside_us("bakeoff"),
             Tool::Older | Tool::OlderEpoll => Err("nobody named it".into()),
-            Tool::Bare => std::env::current_exe().map_err(|error| error.to_string()),
+            Tool::Rung(_) => std::env::current_exe().map_err(|error| error.to_string()),
             Tool::Wrk | Tool::Ab | Tool::H2load | Tool::Hey => {
                 in_path(self.name(), "setup/install bench")
             }
@@ -133,7 +154,7 @@ impl Tool {
             | Tool::OlderEpoll
             | Tool::Wrk
             | Tool::H2load => true,
-            Tool::Bare | Tool::Ab | Tool::Hey | Tool::Oha => false,
+            Tool::Rung(_) | Tool::Ab | Tool::Hey | Tool::Oha => false,
         }
     }
 
@@ -147,7 +168,7 @@ impl Tool {
             Tool::BakeoffEpoll | Tool::OlderEpoll => format!(
                 "load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json - --backend epoll"
             ),
-            Tool::Bare => format!("rung -c {connections} -d {seconds}"),
+            Tool::Rung(rung) => rung.options(*connections, *seconds),
             Tool::Wrk => format!("-t 1 -c {connections} -d {seconds}s --timeout 10s"),
             // Its -t sets the number of requests as well, so -n comes after.
             Tool::Ab => format!("-q -r -s 10 -c {connections} -t {seconds} -n 50000000"),
@@ -161,7 +182,7 @@ impl Tool {
             (Tool::Ab, true) => &["-k"],
             (Tool::Ab, false) | (_, true) => &[],
             (
-                Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll | Tool::Bare,
+                Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll | Tool::Rung(_),
                 false,
             ) => &["--close"],
             (Tool::Wrk | Tool::H2load, false) => &["-H", "Connection: close"],
@@ -186,11 +207,21 @@ impl Tool {
         command
     }
 
+    /// What its output says that it asked of the kernel, if it does.
+    pub fn calls(self, output: &str) -> Option<Calls> {
+        match self {
+            Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => {
+                Counted::read(output)?.calls()
+            }
+            _ => None,
+        }
+    }
+
     /// What its output says that it did.
     pub fn count(self, output: &str) -> Result<Count, String> {
         let counted = match self {
             Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => bakeoff(output),
-            Tool::Bare => bare(output),
+            Tool::Rung(_) => bare(output),
             Tool::Wrk => wrk(output),
             Tool::Ab => ab(output),
             Tool::H2load => h2load(output),
@@ -222,7 +253,7 @@ pub fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
 
 /// A get that misses is no answer: every key of a store has a value.
 pub fn bakeoff(output: &str) -> Option<Count> {
-    let Counted { seconds, requests, keys } = Counted::read(output)?;
+    let Counted { seconds, requests, keys, .. } = Counted::read(output)?;
     let misses = keys.map_or(0, |keys| keys.misses);
     Some(Count {
         answers: requests.good.checked_sub(misses)?,
