@@ -226,7 +226,9 @@ fn floor(run: &Run, of: Of) -> Result<f64, &'static str> {
     let setting = run.outcomes.first().map(|outcome| &outcome.setting);
     let trials: Vec<&Trial> =
         run.trials.iter().filter(|it| Some(&it.slot.setting) == setting).collect();
-    checks::noise_floor(&trials, |trial| Some(of.figure.value(trial)?.value))
+    let classes = run.classes(of.contender);
+    let is_of_its_class = |name: &str| run.classes(name) == classes;
+    checks::noise_floor(&trials, is_of_its_class, |trial| Some(of.figure.value(trial)?.value))
 }
 
 impl Figure {

@@ -390,8 +390,8 @@ pub struct Plan {
     /// How often each store is cut off in each way before it is timed.
     #[serde(default)]
     pub cuts: u32,
-    /// All trials, in order; then those that were added for another A/A pair, each of
-    /// which is made at the end of its block.
+    /// All trials, in order, with the A/A pairs of classes once these are known; then those that
+    /// were added for another A/A pair, each of which is made at the end of its block.
     pub slots: Vec<Slot>,
 }
 

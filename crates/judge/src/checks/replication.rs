@@ -35,7 +35,8 @@ fn look(compared: &RowSeen) -> Word {
     // At one rate, what is compared is what an answer costs.
     let figure = if compared.is_open_loop() { CPU_US } else { RATE };
     let figure = |trial: &Trial| Some(figures::value(trial, figure)?.value);
-    let floor = match noise_floor(compared.trials, figure) {
+    let is_compared = |name: &str| compared.contenders.iter().any(|it| it.name == name);
+    let floor = match noise_floor(compared.trials, is_compared, figure) {
         Ok(floor) => floor,
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
     };
@@ -54,14 +55,23 @@ fn look(compared: &RowSeen) -> Word {
 /// The noise floor of a figure under one load: the ratio, above 1, up to which two identical
 /// entries differ; or why that isn't known.
 ///
+/// The pair is one of those that are compared with each other. Stores of another class do other
+/// work, and so have other noise: a sync to a disk scatters more than memory does. Where none of
+/// those that are compared is a pair, the others' shows the noise of the machine: a store that is
+/// alone in its class has none, nor had all but one class of an older run.
+///
 /// Ranks rest on it, so it is the one figure that is told of the noise, by this check and by
 /// every report. The median difference of the two entries would be smaller, but nothing is
 /// decided by it: contenders that are farther apart than that can tie.
 pub fn noise_floor(
     trials: &[&Trial],
+    is_compared: impl Fn(&str) -> bool,
     figure: impl Fn(&Trial) -> Option<f64>,
 ) -> Result<f64, &'static str> {
-    let ratios = log_ratios_of_pairs(trials, figure)?;
+    let is_of_them = |trial: &&Trial| is_compared(&trial.slot.contender);
+    let of_them: Vec<&Trial> = trials.iter().copied().filter(is_of_them).collect();
+    let has_pair = of_them.iter().any(|trial| trial.slot.twin);
+    let ratios = log_ratios_of_pairs(if has_pair { &of_them } else { trials }, figure)?;
     Ok(statistics::noise_floor(&ratios).expect("they are as many as an interval needs"))
 }
 

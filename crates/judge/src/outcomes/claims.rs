@@ -71,7 +71,6 @@ struct Contest<'a> {
     /// Those that were measured, each with its class.
     rows: Vec<(&'a Row, Option<Classes>)>,
     figure: &'a Figure,
-    noise_floor: Result<f64, &'static str>,
 }
 
 impl<'a> Contest<'a> {
@@ -80,8 +79,7 @@ impl<'a> Contest<'a> {
         rows: Vec<(&'a Row, Option<Classes>)>,
         figure: &'a Figure,
     ) -> Contest<'a> {
-        let noise_floor = group.noise_floor(&figure.id);
-        Contest { group, rows, figure, noise_floor }
+        Contest { group, rows, figure }
     }
 
     /// What is known of a claim; `None` where nothing that it compares was measured.
@@ -129,7 +127,10 @@ impl<'a> Contest<'a> {
         let ratio = self.group.ratio(&own.contender, other, &self.figure.id);
         let stands = match &ratio {
             // A store that keeps nothing is no rival of one that waits for its disk.
-            Some(ratio) if class == class_of_other => self.stands(own, row, ratio, lead),
+            Some(ratio) if class == class_of_other => {
+                let noise_floor = self.group.noise_floor(&self.figure.id, class);
+                self.stands((own, row), ratio, noise_floor, lead)
+            }
             _ => Beside::NotRanked,
         };
         let most = doubt::at_most(own, row).zip(ratio.as_ref().and_then(|it| self.interval(it)));
@@ -141,13 +142,19 @@ impl<'a> Contest<'a> {
         ClaimAgainst { contender, stands, ratio, verdict }
     }
 
-    fn stands(&self, own: &Row, other: &Row, ratio: &Estimate, lead: Option<f64>) -> Beside {
-        let may_be_ranked = |row| unranked(row, self.figure, self.noise_floor).is_none();
+    fn stands(
+        &self,
+        (own, other): (&Row, &Row),
+        ratio: &Estimate,
+        noise_floor: Result<f64, &'static str>,
+        lead: Option<f64>,
+    ) -> Beside {
+        let may_be_ranked = |row| unranked(row, self.figure, noise_floor).is_none();
         // Of a block in which one of them has 0 there is no ratio. Those that are left would be
         // chosen by their outcome.
         let blocks = own.figure(&self.figure.id).map_or(0, |it| it.blocks.len());
         let is_whole = ratio.blocks.len() == blocks;
-        let (Ok(floor), Some((least, most))) = (self.noise_floor, self.interval(ratio)) else {
+        let (Ok(floor), Some((least, most))) = (noise_floor, self.interval(ratio)) else {
             return Beside::NotRanked;
         };
         if !(may_be_ranked(own) && may_be_ranked(other) && is_whole) {

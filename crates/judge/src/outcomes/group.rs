@@ -47,8 +47,7 @@ impl<'a> Group<'a> {
         Group { run, setting, contenders, figures, trials, of_setting: OnceCell::new() }
     }
 
-    /// The same for the contenders of one class alone. The A/A pair may be of another: it shows
-    /// the noise of the machine.
+    /// The same for the contenders of one class alone.
     pub(super) fn of_class(self, run: &Run, classes: Option<Classes>) -> Group<'a> {
         let is_of_it = |contender: &Contender| run.classes(&contender.name) == classes;
         let contenders = self.contenders.iter().filter(|it| is_of_it(it)).cloned().collect();
@@ -134,9 +133,15 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// The noise floor of a figure, or why it isn't known.
-    pub(super) fn noise_floor(&self, figure: &str) -> Result<f64, &'static str> {
-        checks::noise_floor(&self.trials, |trial| Some(figures::value(trial, figure)?.value))
+    /// The noise floor of a figure among the contenders of a class, or why it isn't known.
+    pub(super) fn noise_floor(
+        &self,
+        figure: &str,
+        classes: Option<Classes>,
+    ) -> Result<f64, &'static str> {
+        let is_of_it = |name: &str| self.classes(name) == classes;
+        let value = |trial: &Trial| Some(figures::value(trial, figure)?.value);
+        checks::noise_floor(&self.trials, is_of_it, value)
     }
 
     /// The ratio of two contenders' figures, from paired blocks.
@@ -206,6 +211,11 @@ impl<'a> Group<'a> {
             Better::Less => Ordering::Less,
         };
         side(&log_ratios(&self.pairs(a, b, &figure.id)), noise_floor) != Some(better)
+    }
+
+    /// What is known of a store's class.
+    pub(super) fn classes(&self, contender: &str) -> Option<Classes> {
+        self.run.classes(contender)
     }
 
     /// Whether one of the contenders runs already, so that much of it can't be seen.

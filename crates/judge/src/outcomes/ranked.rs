@@ -88,7 +88,9 @@ fn row(group: &Group, contender: &str) -> Option<Row> {
 
 /// Puts the rows in the order of a figure, and gives each its standing.
 fn rank(group: &Group, rows: &mut [Row], figure: &Figure, offered: Option<f64>) -> Ranking {
-    let noise_floor = group.noise_floor(&figure.id);
+    // All are of one class.
+    let classes = rows.first().and_then(|row| group.classes(&row.contender));
+    let noise_floor = group.noise_floor(&figure.id, classes);
     for row in rows.iter_mut() {
         let unranked = unranked(row, figure, noise_floor);
         row.standings.insert(figure.id.clone(), Standing { unranked, ..Standing::default() });
@@ -255,6 +257,44 @@ mod tests {
                 "Only A could be ranked.",
             ]
         );
+    }
+
+    /// Two stores that wait for their disk are 3 % apart in each block, and identical ones up to
+    /// 8 %. That two in memory are alike to 1 % tells nothing of them.
+    #[test]
+    fn each_class_has_the_noise_of_its_own_pair() {
+        let of = |rate: f64, noise: f64| -> [f64; 6] {
+            std::array::from_fn(|block| rate * (1.0 + if block % 2 == 0 { noise } else { -noise }))
+        };
+        let (quiet, noisy) = (of(1000.0, 0.01), of(100.0, 0.08));
+        let trials = trials_of(&[
+            ("a", false, &[1000.0; 6]),
+            ("a", true, &quiet),
+            ("b", false, &[970.0; 6]),
+            ("c", false, &[100.0; 6]),
+            ("c", true, &noisy),
+            ("d", false, &[97.0; 6]),
+        ]);
+        let contenders = ["a", "b", "c", "d"].map(contender);
+        let mut run = run_of(&contenders, trials);
+        for (contender, lost) in contenders.iter().zip([9, 9, 0, 0]) {
+            run.durability.push(crate::samples::cut_off(&contender.name, [Some(lost); 3]));
+        }
+        let outcomes = at_free_pace(&run);
+        let seen: Vec<_> = outcomes.iter().map(ranks).collect();
+        assert_eq!(seen[0], [("c", Some(1)), ("d", Some(1))], "a difference within its noise");
+        assert_eq!(seen[1], [("a", Some(1)), ("b", Some(2))], "a difference beyond its noise");
+        let said = |outcome: &Outcome| {
+            let finding = outcome.rows[0].findings.iter().find(|it| it.check == "replication");
+            finding.unwrap().value.clone()
+        };
+        assert!(said(&outcomes[0]).contains("up to 8.7 %"), "{}", said(&outcomes[0]));
+        assert!(said(&outcomes[1]).contains("up to 1 %"), "{}", said(&outcomes[1]));
+
+        // A run that was made with one pair a load reads as it did.
+        run.trials.retain(|trial| !(trial.slot.twin && trial.slot.contender == "c"));
+        let outcomes = at_free_pace(&run);
+        assert_eq!(ranks(&outcomes[0]), [("c", Some(1)), ("d", Some(2))]);
     }
 
     /// Where the way is missing to find it out, a store that syncs each write and one that never

@@ -9,7 +9,8 @@
 //! difference between the two is what equal things differ by, and the noise floor
 //! of the comparison. Under each load it's another one, as far as they go: one that
 //! fails, or that only measures the client, is the pair of one load, not of all. There
-//! another takes its place while the run goes on (`pair`).
+//! another takes its place while the run goes on, and each class of stores gets a pair
+//! once it is known (`pair`).
 
 pub(crate) mod pair;
 pub(crate) mod repeat;

@@ -1,37 +1,119 @@
-//! Who is measured twice where the A/A pair that was planned doesn't stand.
+//! Who is measured twice beside those that were planned: in a class of stores that has no A/A
+//! pair, and where the pair that was planned doesn't stand.
+//!
+//! A class is known only once its stores were cut off. Stores are compared within it, and a sync
+//! to a disk scatters more than memory does. So each class with two stores or more gets a pair of
+//! its own, before the first trial.
 //!
 //! A trial of the pair that is invalid, or saw no load, tells nothing of the noise,
 //! and of six blocks none may be missing: one such trial would cost a load all its
 //! ranks. On a machine of two cores, where the fastest contenders only measure the
 //! client, that would be so in every other run. So a block whose pair doesn't stand
-//! gets another one, of a contender whose own trial stands, and the blocks after it
-//! have that one from the start.
+//! gets another one, of a contender of the same class whose own trial stands, and the
+//! blocks after it have that one from the start.
 //!
 //! No result is chosen by that: by how much the two of a pair differ isn't looked
 //! at, and a pair that stands is never replaced.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use fastrand::Rng;
 use judge::checks;
 use judge::statistics::BLOCKS_MIN;
 use result::Run;
+use result::durability::Classes;
 use result::plan::PaceKind;
-use result::plan::{Setting, Slot};
+use result::plan::{Plan, Setting, Slot};
 
-/// Plans another pair for each load of a block whose own doesn't stand, and gives the
-/// trials that this takes. All others of the block have been made before.
+/// Plans a pair for each class of stores that has several under a load and none of them twice.
+/// Tells whether it planned any.
 ///
-/// A block gets one more trial a load at most. What is drawn follows from the plan
+/// Nothing is changed once a trial was made, whose slot is told by its number. What is drawn
+/// follows from the plan and the classes alone, so that a run that is resumed comes to the same.
+pub(crate) fn plan_each_class(run: &mut Run) -> bool {
+    let has_begun = [&run.trials, &run.disturbed, &run.failed].iter().any(|it| !it.is_empty());
+    if has_begun || is_too_short(&run.plan) {
+        return false;
+    }
+    let mut rng = Rng::with_seed(run.plan.seed);
+    let missing = classes_without_pair(run);
+    for (setting, stores) in &missing {
+        let contender = draw_of_class(&run.plan, stores, &mut rng);
+        add_pair(&mut run.plan, setting, &contender, &mut rng);
+    }
+    for (slot, number) in run.plan.slots.iter_mut().zip(0..) {
+        slot.number = number;
+    }
+    !missing.is_empty()
+}
+
+/// Whether nobody gets a rank in so few blocks, whatever is known of the noise.
+fn is_too_short(plan: &Plan) -> bool {
+    (plan.blocks as usize) < BLOCKS_MIN
+}
+
+/// The stores of each class without a pair that has several, under each load that has a pair.
+fn classes_without_pair(run: &Run) -> Vec<(Setting, Vec<String>)> {
+    let mut loads: Vec<&Setting> = Vec::new();
+    for slot in run.plan.slots.iter().filter(|slot| slot.twin) {
+        if !loads.contains(&&slot.setting) {
+            loads.push(&slot.setting);
+        }
+    }
+    let mut missing = Vec::new();
+    for load in loads {
+        let mut classes: BTreeMap<Option<Classes>, (BTreeSet<&str>, bool)> = BTreeMap::new();
+        for slot in run.plan.slots.iter().filter(|slot| slot.setting == *load) {
+            let (stores, has_pair) = classes.entry(run.classes(&slot.contender)).or_default();
+            stores.insert(&slot.contender);
+            *has_pair |= slot.twin;
+        }
+        let without = classes.into_values().filter(|(stores, pair)| stores.len() > 1 && !pair);
+        missing.extend(without.map(|(stores, _)| {
+            (load.clone(), stores.into_iter().map(String::from).collect::<Vec<String>>())
+        }));
+    }
+    missing
+}
+
+/// One of these stores: as far as they go, one that isn't the pair of another load.
+fn draw_of_class(plan: &Plan, stores: &[String], rng: &mut Rng) -> String {
+    let is_pair = |store: &&String| plan.slots.iter().any(|it| it.twin && it.contender == **store);
+    let (_, left): (Vec<&String>, Vec<&String>) = stores.iter().partition(is_pair);
+    let left = if left.is_empty() { stores.iter().collect() } else { left };
+    rng.choice(left).expect("a class has stores").clone()
+}
+
+/// Adds a second entry of a contender to each block of a load, anywhere among the others.
+fn add_pair(plan: &mut Plan, setting: &Setting, contender: &str, rng: &mut Rng) {
+    for block in 0..plan.blocks {
+        let is_beside = |slot: &Slot| slot.block == block && slot.setting == *setting;
+        let Some(first) = plan.slots.iter().position(is_beside) else { continue };
+        let count = plan.slots[first..].iter().take_while(|slot| is_beside(slot)).count();
+        let (contender, setting) = (contender.to_string(), setting.clone());
+        let slot = Slot { number: 0, block, contender, twin: true, setting };
+        plan.slots.insert(first + rng.usize(..=count), slot);
+    }
+}
+
+/// Plans another pair for each load and class of a block whose own doesn't stand, and gives
+/// the trials that this takes. All others of the block have been made before.
+///
+/// A block gets one more trial a load and class at most. What is drawn follows from the plan
 /// and the trials alone, so that a run that is resumed comes to the same.
 pub(crate) fn complete(run: &mut Run, phase: PaceKind, block: u32) -> Vec<Slot> {
-    // So few give nobody a rank, whatever is known of the noise.
-    if (run.plan.blocks as usize) < BLOCKS_MIN {
+    if is_too_short(&run.plan) {
         return Vec::new();
     }
     let mut added = Vec::new();
-    for setting in settings(run, phase, block) {
-        let Some(contender) = draw(run, block, &setting) else { continue };
+    for (setting, alike) in pairs(run, phase, block) {
+        let Some(contender) = draw(run, block, &setting, &alike) else { continue };
         let is_made =
             |slot: &Slot| run.trials.iter().chain(&run.disturbed).any(|trial| trial.slot == *slot);
-        let is_later = |slot: &Slot| slot.twin && slot.block > block && slot.setting == setting;
+        let is_later = |slot: &Slot| {
+            let is_of_class = alike.contains(&slot.contender);
+            slot.twin && slot.block > block && slot.setting == setting && is_of_class
+        };
         for slot in &mut run.plan.slots {
             if is_later(slot) && !is_made(slot) {
                 slot.contender.clone_from(&contender);
@@ -45,22 +127,31 @@ pub(crate) fn complete(run: &mut Run, phase: PaceKind, block: u32) -> Vec<Slot> 
     added
 }
 
-/// The loads of a block under which somebody is measured twice, in the plan's order.
-fn settings(run: &Run, phase: PaceKind, block: u32) -> Vec<Setting> {
-    let mut loads: Vec<Setting> = Vec::new();
+/// The loads of a block under which somebody is measured twice, in the plan's order, each with
+/// the contenders of that one's class.
+fn pairs(run: &Run, phase: PaceKind, block: u32) -> Vec<(Setting, BTreeSet<String>)> {
+    let mut seen: Vec<(&Setting, Option<Classes>)> = Vec::new();
     for slot in &run.plan.slots {
         let is_pair = slot.twin && slot.block == block && slot.setting.pace.kind() == phase;
-        if is_pair && !loads.contains(&slot.setting) {
-            loads.push(slot.setting.clone());
+        let pair = (&slot.setting, run.classes(&slot.contender));
+        if is_pair && !seen.contains(&pair) {
+            seen.push(pair);
         }
     }
-    loads
+    let alike = |classes| {
+        let all = run.plan.slots.iter().map(|slot| &slot.contender);
+        all.filter(|name| run.classes(name) == classes).cloned().collect()
+    };
+    seen.into_iter().map(|(setting, classes)| (setting.clone(), alike(classes))).collect()
 }
 
-/// Who becomes the pair of a block under a load; `None` where its own stands, where it
-/// got another one already, and where nobody's trial stands.
-fn draw(run: &Run, block: u32, load: &Setting) -> Option<String> {
-    let slots = run.plan.slots.iter().filter(|slot| slot.block == block && slot.setting == *load);
+/// Who becomes the pair of a block under a load, of those that are alike; `None` where their own
+/// stands, where they got another one already, and where nobody's trial stands.
+fn draw(run: &Run, block: u32, load: &Setting, alike: &BTreeSet<String>) -> Option<String> {
+    let is_of_it = |slot: &&Slot| {
+        slot.block == block && slot.setting == *load && alike.contains(&slot.contender)
+    };
+    let slots = run.plan.slots.iter().filter(is_of_it);
     let (twins, firsts): (Vec<&Slot>, Vec<&Slot>) = slots.partition(|slot| slot.twin);
     let &[twin] = &twins[..] else { return None };
     let stands =
@@ -75,7 +166,7 @@ fn draw(run: &Run, block: u32, load: &Setting) -> Option<String> {
     // Whose second trial didn't stand is the likeliest to fail again.
     let candidates = if others.is_empty() { of_pair } else { others };
     let number = run.plan.slots.len() as u64;
-    let mut rng = fastrand::Rng::with_seed(run.plan.seed.wrapping_add(number));
+    let mut rng = Rng::with_seed(run.plan.seed.wrapping_add(number));
     rng.choice(candidates).map(|slot| slot.contender.clone())
 }
 
@@ -84,7 +175,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use judge::outcomes;
-    use judge::samples::{contender, invalid, run_of, trial};
+    use judge::samples::{contender, cut_off, invalid, run_of, trial};
     use result::Trial;
     use result::plan::{Cores, Pace};
 
@@ -287,5 +378,100 @@ mod tests {
         let all: BTreeSet<String> = (0..20).map(drawn).collect();
         assert_eq!(all, BTreeSet::from(["b", "c"].map(String::from)));
         assert_eq!(drawn(u64::MAX), drawn(u64::MAX));
+    }
+
+    /// Six blocks of two stores that keep nothing, `a` with its twin and `b`, of two that keep
+    /// all, `c` and `d`, and of `e`, which alone survives its own crash.
+    fn run_of_stores(loads: &[Setting]) -> Run {
+        let names = ["a", "b", "c", "d", "e"];
+        let mut run = run_of(&names.map(contender), Vec::new());
+        for block in 0..BLOCKS {
+            for load in loads {
+                let entries = names.map(|name| (name, false)).into_iter().chain([("a", true)]);
+                for (name, twin) in entries {
+                    let number = run.plan.slots.len() as u32;
+                    let (contender, setting) = (name.into(), load.clone());
+                    run.plan.slots.push(Slot { number, block, contender, twin, setting });
+                }
+            }
+        }
+        let lost = [[9, 9, 9], [9, 9, 9], [0, 0, 0], [0, 0, 0], [0, 9, 9]];
+        for (name, lost) in names.into_iter().zip(lost) {
+            run.durability.push(cut_off(name, lost.map(Some)));
+        }
+        run
+    }
+
+    /// Else the noise of memory would decide between stores that wait for their disk.
+    #[test]
+    fn each_class_of_two_stores_or_more_has_a_pair_under_each_load() {
+        let loads = [load(), load().with(Pace::Equal { percent: 80 })];
+        let mut run = run_of_stores(&loads);
+        assert!(plan_each_class(&mut run));
+        let numbers = run.plan.slots.iter().map(|slot| slot.number);
+        assert!(numbers.eq(0..run.plan.slots.len() as u32), "the numbers are the order");
+        let mut of_second_class = BTreeSet::new();
+        for load in &loads {
+            let second = run
+                .plan
+                .slots
+                .iter()
+                .find(|it| it.twin && it.setting == *load && it.contender != "a");
+            let second = second.expect("those that keep all have no pair").contender.clone();
+            assert!(["c", "d"].contains(&&*second), "{second} is alone, or of the other class");
+            for block in 0..BLOCKS {
+                let group: Vec<&Slot> = run
+                    .plan
+                    .slots
+                    .iter()
+                    .filter(|it| it.block == block && it.setting == *load)
+                    .collect();
+                let twins = group.iter().filter(|it| it.twin).map(|it| &*it.contender);
+                assert_eq!(twins.collect::<BTreeSet<_>>(), BTreeSet::from(["a", &second]));
+                assert_eq!(group.len(), 7, "five and two pairs");
+                let is_whole = group.windows(2).all(|two| two[1].number == two[0].number + 1);
+                assert!(is_whole, "who is compared is measured one after the other");
+            }
+            of_second_class.insert(second);
+        }
+        assert_eq!(of_second_class.len(), 2, "one that fails would cost both loads their ranks");
+        let planned = run.clone();
+        assert!(!plan_each_class(&mut run), "a run that is resumed has them already");
+        assert_eq!(run.plan, planned.plan);
+    }
+
+    #[test]
+    fn nothing_is_planned_where_there_are_no_classes_or_no_ranks_or_trials_already() {
+        let classless = run(&[load()]);
+        let mut short = run_of_stores(&[load()]);
+        short.plan.blocks = 5;
+        let mut begun = run_of_stores(&[load()]);
+        make(&mut begun, 0, |_| false);
+        for mut run in [classless, short, begun] {
+            let before = run.plan.clone();
+            assert!(!plan_each_class(&mut run));
+            assert_eq!(run.plan, before);
+        }
+    }
+
+    #[test]
+    fn a_pair_that_doesnt_stand_is_replaced_within_its_class_and_the_others_stays() {
+        let mut run = run_of_stores(&[load()]);
+        plan_each_class(&mut run);
+        let twin = |run: &Run, block, of: [&str; 2]| {
+            let pairs = pairs(run, block, &load());
+            pairs.into_iter().filter(|it| of.contains(it)).map(String::from).collect::<Vec<_>>()
+        };
+        let first = run.plan.slots.iter().find(|it| it.twin && it.contender != "a").unwrap();
+        let first = first.contender.clone();
+        (0..BLOCKS).for_each(|block| go_on(&mut run, block, |it| it.contender == first));
+        let other = if first == "c" { "d" } else { "c" };
+        assert_eq!(twin(&run, 0, ["c", "d"]), [&*first, other]);
+        for block in 1..BLOCKS {
+            assert_eq!(twin(&run, block, ["c", "d"]), [other], "block {block} isn't gone on from");
+        }
+        for block in 0..BLOCKS {
+            assert_eq!(twin(&run, block, ["a", "b"]), ["a"], "its pair stands");
+        }
     }
 }

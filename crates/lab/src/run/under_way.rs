@@ -118,6 +118,9 @@ impl<'a> UnderWay<'a> {
         if !self.cut_stores_off(tell)? {
             return Ok(Some(Early::Interrupted));
         }
+        if pair::plan_each_class(&mut self.run) {
+            self.keep(Folder::write)?;
+        }
         for phase in PaceKind::ALL {
             let slots = self.run.plan.slots.iter();
             let of_phase = slots.filter(|slot| slot.setting.pace.kind() == phase);

@@ -203,7 +203,10 @@ fn intention(
     text.push_str(&format!("  profile      {}\n", plan.profile));
     text.push_str(&format!("  contenders   {}", contenders.join(", ")));
     if plan.slots.iter().any(|slot| slot.twin) {
-        text.push_str("; one of them twice under each load that is ranked, for the noise floor");
+        let who = if plan.cuts > 0 { "one of them, or of each class," } else { "one of them" };
+        text.push_str(&format!(
+            "; {who} twice under each load that is ranked, for the noise floor"
+        ));
     }
     for pace in PaceKind::ALL {
         if let Some((name, says)) = pace_line(study, plan, pace) {
