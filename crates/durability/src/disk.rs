@@ -26,14 +26,13 @@ use result::durability::Rung;
 use rustix::fs::syncfs;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, ioctl};
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
-};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::forgetful::Forgetful;
 use crate::image;
 use crate::loop_device::LoopDevice;
+use crate::namespace;
 
 /// `FS_IOC_SHUTDOWN` of linux/fs.h, `_IOR('X', 125, __u32)`; ioctl_xfs_goingdown(2).
 const FS_IOC_SHUTDOWN: Opcode = 0x8004_587d;
@@ -78,7 +77,7 @@ impl Disk {
         }
         let mkfs = programs::find("mkfs.ext4")
             .ok_or("mkfs.ext4 is not installed; on Debian: apt-get install e2fsprogs")?;
-        enter_a_namespace()?;
+        namespace::enter()?;
         forget_memory(within)?;
         let (image, forgetful) = match rung {
             Rung::Power => {
@@ -204,21 +203,6 @@ impl Drop for Disk {
         // Where that fails, it is gone with this process.
         let _ = self.unmount();
     }
-}
-
-/// From here on, what this thread and its children mount is seen by nobody else.
-fn enter_a_namespace() -> Result<(), String> {
-    // SAFETY: of what threads may share only the root and current folders are parted from the
-    // others, which nothing here relies on.
-    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
-        .and_then(|()| {
-            // Else mounts would be passed on to where this one came from.
-            mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        })
-        .map_err(|error| match error {
-            Errno::PERM => "only root may mount a disk".into(),
-            error => format!("couldn't enter a mount namespace: {}", io::Error::from(error)),
-        })
 }
 
 /// What files in memory have, a machine that stops forgets, and System V's shared memory too. From

@@ -9,7 +9,7 @@
 //!   `of_run`: the same as a step of a run;
 //! - [`cut`]: one cut, in a process of its own that takes everything with it when it ends;
 //! - [`disk`]: what the data lies on, an [`image`] over [`loop_device`] and, on the highest rung, over
-//!   [`forgetful`];
+//!   [`forgetful`]; [`namespace`]: where it is mounted;
 //! - [`writer`], [`value`]: what is written, and what was acknowledged;
 //! - [`reading`], [`judgement`]: what is there afterwards, and what became of what was
 //!   acknowledged.
@@ -23,6 +23,7 @@ mod image;
 mod judgement;
 mod ladder;
 mod loop_device;
+mod namespace;
 mod of_run;
 mod reading;
 mod value;

@@ -12,12 +12,15 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
+
 use crate::affinity;
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::leftovers;
 use crate::lines::Line;
 use crate::output::{Output, lock};
+use crate::process_tree;
 use crate::until::until;
 
 /// Of more files than these, what they take isn't added up.
@@ -25,6 +28,8 @@ const FILES_MAX: usize = 10_000;
 /// The unit of a file's blocks, whatever the file system's are (stat(2)).
 const BLOCK_BYTES: u64 = 512;
 
+/// How long after SIGKILL its processes may take to be gone.
+const CRASHED_WITHIN: Duration = Duration::from_secs(10);
 /// How long its output is read on once all that it started has ended.
 const READ_ON: Duration = Duration::from_secs(2);
 
@@ -229,6 +234,22 @@ impl Kept {
     pub fn hurry(&mut self) {
         // If the keeper is gone already, nothing is left to hurry.
         let _ = self.hold.as_mut().map(|hold| hold.write_all(b"k"));
+    }
+
+    /// Kills it and all that it started, as a crash does. Its folder stays until it is stopped.
+    ///
+    /// # Errors
+    /// One sentence, if some of it lives on.
+    pub fn crash(&self) -> Result<(), String> {
+        // It may fork while it is looked at.
+        let are_gone = until(CRASHED_WITHIN, || {
+            let living = process_tree::descendants(self.root());
+            for pid in living.iter().copied().filter_map(Pid::from_raw) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            living.is_empty()
+        });
+        if are_gone { Ok(()) } else { Err("some of it lives on after SIGKILL".into()) }
     }
 
     /// The next line that it printed, waited for at most so long, where its order has `lines`.

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use result::evidence::{ContractStep, ErrorKind, Evidence};
+use result::evidence::{AfterCrash, ContractStep, ErrorKind, Evidence, StoreSeen};
 
 /// Shorter values are no secrets, and would be found in words that have nothing to do with them.
 const HIDDEN_BYTES_MIN: usize = 4;
@@ -88,6 +88,10 @@ pub fn hide(evidence: &mut Evidence) {
     let warmup = evidence.clients.iter_mut().flat_map(|client| &mut client.warmup_errors);
     for ErrorKind { example, .. } in errors.chain(warmup) {
         hide(example);
+    }
+    if let Some(StoreSeen { after_crash: Some(AfterCrash::Unread(why)), .. }) = &mut evidence.store
+    {
+        hide(why);
     }
 }
 

@@ -387,6 +387,8 @@ pub struct StoreSeen {
     /// Some of the keys that were written, read when the work was over; `None` where that tells
     /// nothing.
     pub read_back: Option<ReadBack>,
+    /// What it had after SIGKILL at the end of the trial; `None` where it wasn't killed.
+    pub after_crash: Option<AfterCrash>,
     /// Whether it may throw values away for want of memory.
     pub may_evict: bool,
     /// How many keys it has to have at the end, at least and at most; `None` where the work
@@ -419,7 +421,7 @@ pub struct FileSystem {
     pub in_memory: bool,
 }
 
-/// Keys that were drawn from those that the work wrote, read when it was over.
+/// Keys that were drawn from those that were written, read when the work was over.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReadBack {
     /// Keys that were read.
@@ -434,6 +436,24 @@ pub struct ReadBack {
     pub errors: u64,
     /// The first thing that is wrong, in a sentence.
     pub example: Option<String>,
+}
+
+impl ReadBack {
+    /// How many of the keys lack what was acknowledged. A write that ended in an error may not be
+    /// there, and nobody knows which one it was.
+    pub fn lost(&self) -> u64 {
+        self.wrong + (self.missing + self.overwritten).saturating_sub(self.errors)
+    }
+}
+
+/// What a store had that was killed when the work was over, and started again on its own folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterCrash {
+    /// Keys that it had acknowledged before.
+    Read(ReadBack),
+    /// Nothing could be read, and why.
+    Unread(String),
 }
 
 /// How long the requests of one class took.

@@ -79,7 +79,8 @@ fn check(arguments: &CheckArguments) -> Result<(), Ended> {
     let (driver, contract) = study.driver_and_contract(contender);
     let data = study.file.data.as_ref();
     let (kind, driver, contract) = (study.file.kind(), &*driver, &*contract);
-    let bench = Bench { host: &machine, driver, kind, data, contract, stop: &stop };
+    let (stop, survives_crash) = (&stop, false);
+    let bench = Bench { host: &machine, driver, kind, data, contract, survives_crash, stop };
     let works = works(&study, contender);
     if works.is_empty() {
         return failed(format!("{name}: its study has no setting that it can do"));

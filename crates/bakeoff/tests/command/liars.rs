@@ -141,6 +141,14 @@ const OF_WRITES: [Liar; 3] = [
     },
 ];
 
+const SURVIVES: &str = "docs/checks/survives.md";
+const CRASH: &str =
+    "A trial that writes ends with a crash, if the store was seen to survive its own.";
+
+/// Of one whose stores are cut off before they are timed.
+const OF_CRASHES: [Liar; 1] =
+    [Liar { page: SURVIVES, sentence: CRASH, mode: "keeps-when-cut", by: By::Check("survives") }];
+
 const DURABILITY: &str = "docs/durability.md";
 
 /// Of stores that are cut off.
@@ -197,7 +205,7 @@ const CUTS: &str = "8";
 
 fn all() -> impl Iterator<Item = &'static Liar> {
     let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
-    programs.chain(&OF_READS).chain(&OF_WRITES).chain(&OF_CUTS)
+    programs.chain(&OF_READS).chain(&OF_WRITES).chain(&OF_CRASHES).chain(&OF_CUTS)
 }
 
 /// Else somebody who reads a page would rely on what nobody tries.
@@ -265,12 +273,11 @@ fn programs(lab: Lab, honest: &str, liars: &[Liar]) -> Vec<String> {
 }
 
 /// Stores in these modes, of which this is asked, beside one that is honest.
-fn stores(asks: &str, liars: &[Liar]) -> Vec<String> {
-    let lab = Lab::of_stores();
+fn stores(lab: &Lab, asks: &str, liars: &[Liar]) -> Vec<String> {
     lab.change_study("[\"read\"], keys", &format!("[\"{asks}\"], keys"));
     let modes = liars.iter().map(|liar| liar.mode);
-    modes.chain(["honest"]).for_each(|mode| super::stores::lying(&lab, mode));
-    tried(&lab, liars)
+    modes.chain(["honest"]).for_each(|mode| super::stores::lying(lab, mode));
+    tried(lab, liars)
 }
 
 /// What finds a store out that is cut off.
@@ -292,8 +299,11 @@ fn cut_off(mode: &str) -> By {
 #[test]
 #[ignore = "make liars"]
 fn stores_that_lie_are_found_as_their_pages_say() {
-    let mut wrong = stores("mixed", &OF_READS);
-    wrong.extend(stores("write", &OF_WRITES));
+    let mut wrong = stores(&Lab::of_stores(), "mixed", &OF_READS);
+    wrong.extend(stores(&Lab::of_stores(), "write", &OF_WRITES));
+    let before = Lab::of_stores();
+    before.change_study("blocks = 1\n", "blocks = 1\ncuts = 1\n");
+    wrong.extend(stores(&before, "write", &OF_CRASHES));
     wrong.extend(OF_CUTS.iter().filter_map(|liar| told(liar, cut_off(liar.mode))));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,5 +1,6 @@
 //! Studies of stores: the load generator asks them for keys.
 
+use result::evidence::AfterCrash;
 use result::figure::{DISK_BYTES, MEMORY, RATE};
 use result::finding::Verdict;
 use result::{Run, State};
@@ -103,6 +104,47 @@ fn stores_that_lie_under_load_are_found_out_by_what_they_give() {
         }
         lab.assert_nothing_is_left();
     }
+}
+
+/// Runs stores that lie in these ways, each cut off once before it is timed, beside one that is
+/// asked to write.
+fn cut_off_once(modes: &[&str]) -> (Lab, Said) {
+    let lab = Lab::of_stores();
+    lab.change_study("[\"read\"], keys", "[\"write\"], keys");
+    lab.change_study("blocks = 1\n", "blocks = 1\ncuts = 1\n");
+    modes.iter().for_each(|mode| lying(&lab, mode));
+    let said = lab.bakeoff(&["run", "s"]);
+    lab.assert_nothing_is_left();
+    (lab, said)
+}
+
+/// Else a store that writes to its disk only where it sees that it is cut off has the class of one
+/// that always does, and the rate of one that never does.
+#[test]
+fn a_store_that_keeps_its_word_only_where_it_is_cut_off_is_found_out_as_it_was_timed() {
+    let (lab, said) = cut_off_once(&["keeps", "keeps-when-cut"]);
+    if said.is_absent() {
+        return skipped("skipped", said.stderr.trim_end());
+    }
+    let run = lab.run();
+    let after = |mode: &str| {
+        let trial = run.trials.iter().find(|trial| trial.slot.contender == mode).unwrap();
+        let store = trial.evidence.store.as_ref().unwrap();
+        assert_eq!(trial.evidence.process.failure, None, "a crash of ours is no fault of its");
+        match store.after_crash.clone() {
+            Some(AfterCrash::Read(back)) => back,
+            other => panic!("{mode}: {other:?} {said:?}"),
+        }
+    };
+    let (kept, lost) = (after("keeps"), after("keeps-when-cut"));
+    assert!(kept.keys > 500 && kept.lost() == 0, "{kept:?}");
+    assert_eq!(lost.missing, lost.keys, "it has nothing: {lost:?}");
+    let word = |mode: &str| {
+        let row = run.outcomes[0].rows.iter().find(|row| row.contender == mode).unwrap();
+        row.findings.iter().find(|it| it.check == "survives").unwrap().clone()
+    };
+    assert!(word("keeps").verdict < Verdict::Invalid, "{:?}", word("keeps"));
+    assert_eq!(word("keeps-when-cut").verdict, Verdict::Invalid, "{:?}", word("keeps-when-cut"));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 //! a cut.
 //!
 //! The file system is a process of its own: were it a part of the one that mounts on top of it,
-//! that one couldn't be killed while it waits for itself.
+//! that one couldn't be killed while it waits for itself. For the same reason it is in a mount
+//! namespace of its own. A process that dies as the last one of a namespace unmounts what is
+//! mounted there. Ext4 is flushed then, to a disk that would be this process.
 
 mod cache;
 
@@ -20,9 +22,11 @@ use fuser::{
     LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyWrite, Request, Session, WriteFlags,
 };
+use rustix::mount::{UnmountFlags, unmount};
 
 use self::cache::{BLOCK, Cache};
 use crate::image::{IMAGE_BYTES, unnamed_file};
+use crate::namespace;
 
 /// The hidden subcommand of bakeoff that is the disk.
 pub const SUBCOMMAND: &str = "forgetful-disk";
@@ -111,9 +115,10 @@ impl Forgetful {
 
 impl Drop for Forgetful {
     fn drop(&mut self) {
-        // It unmounts itself, and ends.
+        // It ends, and answers nobody from then on. A loop device may hold its file still.
         self.orders = None;
         let _ = self.process.wait();
+        let _ = unmount(&self.folder, UnmountFlags::DETACH);
     }
 }
 
@@ -135,10 +140,12 @@ fn serve(folder: &Path) -> Result<(), String> {
     let cache = Arc::new(Mutex::new(Cache::new(disk, BLOCKS_MAX)));
     let mut config = Config::default();
     config.mount_options = vec![MountOption::FSName(SUBCOMMAND.into())];
-    let session = Session::new(FileSystem(cache.clone()), folder, &config);
-    let session = session
-        .and_then(Session::spawn)
-        .map_err(|error| format!("couldn't mount a file system of our own (FUSE): {error}"))?;
+    let no = |error| format!("couldn't mount a file system of our own (FUSE): {error}");
+    let session = Session::new(FileSystem(cache.clone()), folder, &config).map_err(no)?;
+    // Its threads have the namespace of this one. Nothing lies above it yet, nor will it here.
+    namespace::enter()?;
+    unmount(folder, UnmountFlags::DETACH).map_err(|error| no(error.into()))?;
+    let session = session.spawn().map_err(no)?;
     say(DONE);
     for order in io::stdin().lines().map_while(Result::ok) {
         let mut words = order.split(' ');
@@ -158,8 +165,8 @@ fn serve(folder: &Path) -> Result<(), String> {
             Err(error) => say(&format!("the disk's own file: {error}")),
         }
     }
-    // Nobody is left to tell.
-    let _ = session.umount_and_join();
+    // Its mount is gone here. Its thread ends with the process.
+    drop(session);
     Ok(())
 }
 

@@ -82,10 +82,9 @@ fn values(store: &StoreSeen) -> Word {
             .against("every value the one that was written last");
     }
     let back = store.read_back.clone().unwrap_or_default();
-    // A write that ended in an error may not be there, and nobody knows which one it was.
-    let lost = (back.missing + back.overwritten).saturating_sub(back.errors);
-    if back.wrong > 0 || lost > 0 {
-        let value = format!("{} of {} keys read back", back.wrong + lost, back.keys);
+    let lost = back.lost();
+    if lost > 0 {
+        let value = format!("{lost} of {} keys read back", back.keys);
         let example = back.example.unwrap_or_default();
         return Word::invalid(value, format!("After the load a key lacks its value: {example}."))
             .against("every value the one that was written last");

@@ -102,6 +102,7 @@ impl Loading {
             answers: seen.sampled_answers,
             told: Vec::new(),
             store: None,
+            written: None,
         }
     }
 }

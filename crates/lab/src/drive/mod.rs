@@ -3,6 +3,7 @@
 //! - [`client`]: the load generator's client, a process; [`generator`]: what it is told and what
 //!   it tells, between the terms of a trial and those of `load`;
 //! - [`http`]: the generator for web servers; [`store`]: for stores, which are filled before;
+//! - [`read_back`]: what a store has of what it was given, read when the work is over;
 //! - [`program`]: contenders that drive themselves: what they are started with, and the lines
 //!   that they print.
 
@@ -10,6 +11,7 @@ pub mod client;
 pub mod generator;
 pub mod http;
 pub mod program;
+pub mod read_back;
 pub mod store;
 
 use std::net::SocketAddr;
@@ -17,10 +19,12 @@ use std::time::{Duration, Instant};
 
 use keeper::cgroup::Group;
 use load::outcome::SampledAnswer;
+use load::read_back::KeysDue;
 use load::{Error, Stop};
-use result::evidence::{ClientSide, Preload, StoreSeen, Work};
+use result::evidence::{AfterCrash, ClientSide, Preload, StoreSeen, Work};
 use result::plan::{Plan, Slot};
 
+use self::read_back::Written;
 use crate::contract::program::Told;
 use crate::place::Running;
 use crate::place::reach::Reach;
@@ -58,6 +62,17 @@ pub trait WorkDriver {
     /// Where that couldn't be had, which is not the contender's fault.
     fn prepare<'a>(&'a self, on: &'a Running, what: &Drive)
     -> Result<Box<dyn Driving + 'a>, Error>;
+
+    /// Goes on with the writes of the work, one after the other, up to a crash: what has to be
+    /// there afterwards. `None` where that isn't known.
+    fn write_on(&self, _on: &Running, _written: &Written) -> Option<KeysDue> {
+        None
+    }
+
+    /// What is there after a crash of what has to be.
+    fn after_crash(&self, _on: &Running, _written: &Written, _due: &KeysDue) -> AfterCrash {
+        AfterCrash::Unread("nothing was written".into())
+    }
 }
 
 /// The sign that a contender is ready, as a sentence has it after *it*.
@@ -189,4 +204,6 @@ pub struct Driven {
     pub told: Vec<Told>,
     /// What became of a store's keys; `None` of anything else.
     pub store: Option<StoreSeen>,
+    /// What was written to it; `None` where that was nothing.
+    pub written: Option<Written>,
 }

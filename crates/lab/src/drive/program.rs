@@ -374,6 +374,7 @@ impl Heard {
             answers: vec![],
             told,
             store: None,
+            written: None,
         })
     }
 }

@@ -10,14 +10,15 @@ use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::keys::{Keys, KeysPhase, Operation};
 use load::plan::{Target, Until, Workload};
-use load::read_back::{Back, KeysDue};
+use load::read_back::KeysDue;
 use procfs::Current;
-use result::evidence::{Preload, ReadBack, StoreSeen};
+use result::evidence::{AfterCrash, Preload, ReadBack, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
 use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
 use super::generator::{Loading, arrivals};
+use super::read_back::Written;
 use super::{Drive, DriveEnd, Driving, Filled, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::store::ask_once;
 use crate::contract::store_client::{StoreClient, StoreWrong};
@@ -34,10 +35,6 @@ const WITHIN: Duration = Duration::from_secs(5);
 const FILLED_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// How often an order to stop is looked for meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// Keys that are read back at most, and the time for that.
-const READ_BACK: u64 = 4096;
-const READ_BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// The load generator, for stores.
 #[derive(Debug, Clone)]
@@ -101,6 +98,17 @@ impl WorkDriver for StoreDriver {
             Some(program) => Loading::prepare_other(program, on, what, plan)?,
         };
         Ok(Box::new(Asking { loading, on, speaks: self.speaks }))
+    }
+
+    fn write_on(&self, on: &Running, written: &Written) -> Option<KeysDue> {
+        let mut client = StoreClient::connect(on.address, self.speaks, WITHIN).ok()?;
+        written.write_on(&mut client)
+    }
+
+    fn after_crash(&self, on: &Running, written: &Written, due: &KeysDue) -> AfterCrash {
+        let read = StoreClient::connect(on.address, self.speaks, WITHIN)
+            .and_then(|mut client| written.read(due, &mut client));
+        read.map_or_else(|wrong| AfterCrash::Unread(wrong.to_string()), AfterCrash::Read)
     }
 }
 
@@ -201,9 +209,10 @@ impl Driving for Asking<'_> {
         })?;
         let Some(seen) = seen else { return Ok(DriveEnd::Stopped) };
         let flushes = flushes.and_then(|before| before.per_second(Flushes::now(folder?)?));
-        let store = self.seen(&seen);
+        let written = Written::of(self.loading.plan(), &seen);
+        let store = self.seen(&seen, &written);
         let mut driven = self.loading.driven(seen);
-        driven.store = Some(store);
+        (driven.store, driven.written) = (Some(store), Some(written));
         let disk_bytes = self.on.kept.scratch_bytes().map(|bytes| bytes as f64);
         let load_average = procfs::LoadAverage::current().ok().map(|it| f64::from(it.one));
         let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];
@@ -215,7 +224,7 @@ impl Driving for Asking<'_> {
 
 impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
-    fn seen(&self, seen: &Outcome) -> StoreSeen {
+    fn seen(&self, seen: &Outcome, written: &Written) -> StoreSeen {
         let KeysSeen { hits, misses, missing, wrong, stale, .. } = seen.keys.unwrap_or_default();
         let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok();
         let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, StoreWrong>| {
@@ -230,7 +239,8 @@ impl Asking<'_> {
             stale,
             under_way_max: Some(self.under_way_max()),
             file_system: self.on.kept.scratch().and_then(disk::file_system),
-            read_back: self.read_back(seen),
+            read_back: self.read_back(written),
+            after_crash: None,
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
             keys_due: self.keys_due(seen),
             keys_there: ask(StoreClient::count),
@@ -243,30 +253,11 @@ impl Asking<'_> {
         u64::from(plan.connections) * u64::from(plan.pipeline)
     }
 
-    /// Reads some of the keys that were written, where the work was bakeoff's own client's; `None`
-    /// where none can be read, which the check of what was compared says.
-    fn read_back(&self, seen: &Outcome) -> Option<ReadBack> {
-        let plan = self.loading.plan();
-        let accounts = [&seen.account, &seen.warmup];
-        let sent = accounts.iter().map(|it| it.sent).sum();
-        let errors = accounts.iter().flat_map(|it| &it.errors).map(|it| it.count).sum();
-        let due = KeysDue::draw(plan, sent, READ_BACK, !plan.seed)?;
-        let mut back = ReadBack { errors, ..ReadBack::default() };
+    /// Reads some of the keys that were written; `None` where none can be read.
+    fn read_back(&self, written: &Written) -> Option<ReadBack> {
+        let due = written.due()?;
         let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok()?;
-        let began = Instant::now();
-        for (key, name) in due.keys().take_while(|_| began.elapsed() < READ_BACK_WITHIN) {
-            let value = client.get(&name).ok()?;
-            back.keys += 1;
-            let (count, what) = match due.judge(key, value.as_deref()) {
-                Back::Right => continue,
-                Back::Missing(what) => (&mut back.missing, what),
-                Back::Wrong(what) => (&mut back.wrong, what),
-                Back::Overwritten(what) => (&mut back.overwritten, what),
-            };
-            *count += 1;
-            back.example.get_or_insert(what);
-        }
-        (back.keys > 0).then_some(back)
+        written.read(&due, &mut client).ok().filter(|back| back.keys > 0)
     }
 
     fn keys(&self) -> Option<&Keys> {

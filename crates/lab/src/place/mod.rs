@@ -37,6 +37,8 @@ use crate::sample::connections;
 pub struct Running {
     /// Its processes.
     pub kept: Kept,
+    /// What it was started with.
+    pub order: Order,
     /// Where it is to answer.
     pub address: SocketAddr,
     /// The numbers of the records that it was given; none where the study has no records.

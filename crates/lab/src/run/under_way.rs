@@ -8,6 +8,7 @@ use judge::checks;
 use judge::outcomes;
 use judge::rates;
 use load::Stop;
+use result::durability::Class;
 use result::evidence::{Evidence, SecondClient};
 use result::plan::PaceKind;
 use result::plan::Slot;
@@ -236,6 +237,13 @@ impl<'a> UnderWay<'a> {
         Ok(())
     }
 
+    /// Whether a store was cut off, and kept all that it had acknowledged when its process died.
+    /// Who loses writes then says nothing by losing them again.
+    fn survives_crash(&self, store: &Contender) -> bool {
+        let classes = self.run.classes(&store.name);
+        !store.runs_already() && classes.is_some_and(|it| it.least >= Some(Class::Process))
+    }
+
     fn is_given_up(&self, contender: &str) -> bool {
         self.failures.get(contender).is_some_and(|&count| count >= FAILURES_MAX)
     }
@@ -255,7 +263,8 @@ impl<'a> UnderWay<'a> {
         let data = self.study.file.data.as_ref();
         let kind = self.study.file.kind();
         let (driver, contract, stop) = (&*driver, &*contract, self.stop);
-        let bench = Bench { host: &machine, driver, kind, data, contract, stop };
+        let survives_crash = self.survives_crash(contender);
+        let bench = Bench { host: &machine, driver, kind, data, contract, survives_crash, stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let place = machine.split(slot.setting.cores);
         let runs = self.folder.path().parent().unwrap_or(self.folder.path());
@@ -271,6 +280,8 @@ impl<'a> UnderWay<'a> {
                 Ok(place) => {
                     tell(Event::SecondClient(slot));
                     let began = Instant::now();
+                    // The first has shown whether it survives that.
+                    let bench = Bench { survives_crash: false, ..bench };
                     let again = bench.trial(&self.run.plan, slot, place, rate, contender)?;
                     let seconds = began.elapsed().as_secs_f64();
                     self.run.spent.second_client_s += seconds;

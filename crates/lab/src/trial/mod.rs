@@ -1,8 +1,10 @@
 //! One trial: a fresh process of one contender under one load.
 //!
-//! start pinned → ready → contract → warm up → measure → stop. Whatever happens
-//! on the way is evidence: a contender that fails is a result, not an error.
+//! start pinned → ready → contract → warm up → measure → contract → stop. A store that survives
+//! its own crash is killed before it is stopped, and read. Whatever happens on the way is evidence:
+//! a contender that fails is a result, not an error.
 
+mod crash;
 pub mod first;
 mod made;
 pub mod nobody;
@@ -12,8 +14,10 @@ mod tool;
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use keeper::Order;
 use keeper::affinity::Moved;
 use keeper::kept::{Exit, Kept, NotStarted, Stopped};
 use keeper::process_tree;
@@ -24,6 +28,7 @@ use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::program::GivenWork;
 use crate::contract::{Contract, Depth};
+use crate::drive::read_back::Written;
 use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
 use crate::place::yardstick::{self, Speed};
@@ -59,6 +64,8 @@ pub struct Bench<'a> {
     pub data: Option<&'a Data>,
     /// What it has to do.
     pub contract: &'a dyn Contract,
+    /// Whether it is known to survive its own crash, which it is then held to in each trial.
+    pub survives_crash: bool,
     /// Ends a trial early.
     pub stop: &'a Stop,
 }
@@ -113,22 +120,22 @@ impl Bench<'_> {
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
             let has_ended = self.kind.is_asked() && running.kept.exited().is_some();
             if self.stop.asked() || is_of_no_use || has_ended {
-                return Ok(());
+                return Ok(None);
             }
-            self.measure(&drive, speeds, running, evidence)?;
+            let written = self.measure(&drive, speeds, running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
                 evidence.contract_after = steps();
                 let seconds = began.elapsed().as_secs_f64();
                 evidence.contract_s = evidence.contract_s.map(|before| before + seconds);
             }
-            Ok(())
+            Ok(written)
         });
         // A shutdown ends the client and the contender as well: that is no failure of theirs.
         if self.stop.asked() {
             return Ok(None);
         }
-        measured?.transpose()?;
+        measured?;
         let seconds = evidence.work.as_ref().map_or(0.0, |work| work.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
         environment::hide(&mut evidence);
@@ -166,17 +173,15 @@ impl Bench<'_> {
         let place = self.own(contender, place);
         let mut evidence = Evidence { place, ..Evidence::default() };
         let speeds = self.speeds_ahead(&evidence.place);
-        let checked =
-            self.with_running(contender, &drive, &mut evidence, |running, evidence| {
-                evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
-                if self.kind.is_asked() {
-                    return Ok(());
-                }
-                let measured = self.measure(&drive, speeds, running, evidence);
-                evidence.contract.iter().for_each(tell);
-                measured
-            })?;
-        checked.transpose()?;
+        self.with_running(contender, &drive, &mut evidence, |running, evidence| {
+            evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
+            if self.kind.is_asked() {
+                return Ok(None);
+            }
+            let measured = self.measure(&drive, speeds, running, evidence);
+            evidence.contract.iter().for_each(tell);
+            measured
+        })?;
         environment::hide(&mut evidence);
         Ok(evidence)
     }
@@ -200,17 +205,17 @@ impl Bench<'_> {
     }
 
     /// Starts a contender, does something with it, stops it, and writes down how
-    /// its process fared. `None` if it couldn't be started.
+    /// its process fared. What was written to a store tells what it has to have after a crash.
     ///
     /// # Errors
-    /// Where the machine let no contender start.
-    fn with_running<T>(
+    /// Where the machine let no contender start, or nothing could be done with it.
+    fn with_running(
         &self,
         contender: &Contender,
         drive: &Drive,
         evidence: &mut Evidence,
-        act: impl FnOnce(&Running, &mut Evidence) -> T,
-    ) -> Result<Option<T>, load::Error> {
+        act: impl FnOnce(&Running, &mut Evidence) -> Result<Option<Written>, load::Error>,
+    ) -> Result<(), load::Error> {
         let system = |what: String, why: String| {
             Err(load::Error::System { what, source: io::Error::other(why) })
         };
@@ -224,7 +229,7 @@ impl Bench<'_> {
             Ok(running) => running,
             Err(Fails::Contender(process)) => {
                 evidence.process = process;
-                return Ok(None);
+                return Ok(());
             }
             Err(Fails::Machine(why)) => {
                 return system(format!("starting {}", contender.name), why);
@@ -254,9 +259,17 @@ impl Bench<'_> {
         if process.failure.is_some() {
             process.last_words = running.kept.last_lines(LINES);
         }
+        let is_sound = process.failure.is_none() && !self.stop.asked();
+        let crashed = match &result {
+            Ok(Some(written)) if self.survives_crash && is_sound => {
+                self.crash(contender, &running, written, evidence)
+            }
+            _ => Ok(()),
+        };
         if self.stop.asked() {
             running.kept.hurry();
         }
+        let process = &mut evidence.process;
         let began = Instant::now();
         match running.kept.stop(0) {
             Ok(stopped) => {
@@ -267,7 +280,7 @@ impl Bench<'_> {
         }
         let stop_s = began.elapsed().as_secs_f64();
         evidence.stop_s = (!contender.runs_already()).then_some(stop_s);
-        Ok(Some(result))
+        result.and(crashed)
     }
 
     /// Starts a contender and waits until it can be given work.
@@ -297,11 +310,22 @@ impl Bench<'_> {
                 made = Some(path);
             }
         }
+        self.launch(contender, order, address, (records.numbers, made))
+    }
+
+    /// Starts what is ordered, and waits until it can be given work.
+    fn launch(
+        &self,
+        contender: &Contender,
+        order: Order,
+        address: SocketAddr,
+        (records, made): (Vec<u64>, Option<PathBuf>),
+    ) -> Result<Running, Fails> {
         let kept = self.host.start(&order).map_err(|why| match why {
-            NotStarted::Program(why) => failed(why),
+            NotStarted::Program(why) => Fails::Contender(never_ran(why)),
             NotStarted::Machine(why) => Fails::Machine(why),
         })?;
-        let mut running = Running { kept, address, records: records.numbers, made };
+        let mut running = Running { kept, order, address, records, made };
         let ready = self.wait_until_ready(contender, &running);
         if self.stop.asked() {
             running.kept.hurry();
@@ -405,22 +429,23 @@ impl Bench<'_> {
     }
 
     /// Puts work on a contender and measures it. The speeds of its processors are measured
-    /// first, unless they were before: one that drives itself works from its start on.
+    /// first, unless they were before: one that drives itself works from its start on. What was
+    /// written to it, where it is a store.
     fn measure(
         &self,
         what: &Drive,
         speeds: Option<Vec<Option<Speed>>>,
         running: &Running,
         evidence: &mut Evidence,
-    ) -> Result<(), load::Error> {
+    ) -> Result<Option<Written>, load::Error> {
         let preload = match self.driver.fill(running, what, self.stop)? {
             Filled::Nothing => None,
             Filled::With(preload) => Some(preload),
             Filled::Failed(why) => {
                 evidence.process.failure = Some(why);
-                return Ok(());
+                return Ok(None);
             }
-            Filled::Stopped => return Ok(()),
+            Filled::Stopped => return Ok(None),
         };
         let cpus = evidence.place.server_cpus.clone();
         let speeds_before = speeds.unwrap_or_else(|| self.host.speeds(&cpus));
@@ -440,10 +465,10 @@ impl Bench<'_> {
         let output_bytes = kept.output_bytes();
         let driven = match driving.run(self.stop, &mut |passage| sampler.pass(passage))? {
             DriveEnd::Driven(driven) => *driven,
-            DriveEnd::Stopped => return Ok(()),
+            DriveEnd::Stopped => return Ok(None),
             DriveEnd::Failed(why) => {
                 evidence.process.failure = Some(why);
-                return Ok(());
+                return Ok(None);
             }
         };
         evidence.load_s = Some(began.elapsed().as_secs_f64());
@@ -471,12 +496,12 @@ impl Bench<'_> {
                 }
                 Err(why) => {
                     evidence.process.failure = Some(why);
-                    return Ok(());
+                    return Ok(None);
                 }
             }
         }
         evidence.work = Some(work);
-        Ok(())
+        Ok(driven.written)
     }
 }
 

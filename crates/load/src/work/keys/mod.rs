@@ -235,7 +235,7 @@ pub(crate) fn key_name(key: u64) -> [u8; KEY_BYTES] {
     name
 }
 
-/// A key's name, for people.
+/// A key's name, as text.
 fn shown(key: u64) -> String {
     String::from_utf8_lossy(&key_name(key)).into_owned()
 }

@@ -3,13 +3,14 @@
 //!
 //! Keys are drawn from those that were written. Each has to have the value of its last write, or
 //! of a later one than is known of. Of the last requests of a run, and of those that were under
-//! way together, nobody knows which came first: they decide nothing.
+//! way together, nobody knows which came first: they decide nothing. Who wants to know of the last
+//! moment writes on, one write after the other.
 
 use std::collections::BTreeMap;
 
 use super::choice::{Choice, PRELOADED};
+use super::shown;
 use super::value::Values;
-use super::{key_name, shown};
 use crate::plan::keys::Operation;
 use crate::plan::template::mix;
 use crate::plan::{Arrivals, Plan, Workload};
@@ -26,10 +27,32 @@ pub struct KeysDue {
     choice: Choice,
     values: Values,
     /// Each key that was drawn, with its last write.
-    last: BTreeMap<u64, u64>,
+    last: BTreeMap<u64, LastWrite>,
     /// Between two writes whose order is known.
     apart: u64,
+    /// No request of the run has this number or a later one.
+    end: u64,
     may_be_gone: bool,
+    evicts: bool,
+}
+
+/// The last write of a key, as far as is known.
+#[derive(Debug, Clone, Copy)]
+struct LastWrite {
+    write: u64,
+    /// Whether every other had been answered before.
+    is_alone: bool,
+}
+
+/// A write as the run would have sent it next.
+#[derive(Debug, Clone)]
+pub struct NextWrite {
+    key: u64,
+    write: u64,
+    /// The name of its key.
+    pub name: String,
+    /// What its key is given.
+    pub value: Vec<u8>,
 }
 
 /// What a key turned out to have.
@@ -63,27 +86,56 @@ impl KeysDue {
         let numbers = known.saturating_sub(LOOKED_THROUGH)..known;
         let drawn = (0..count.min(known))
             .map(|nth| numbers.start + mix(draws ^ mix(nth)) % (numbers.end - numbers.start));
-        let mut last: BTreeMap<u64, u64> = drawn.filter_map(write).collect();
+        let one_of_several = |(key, write)| (key, LastWrite { write, is_alone: false });
+        let mut last: BTreeMap<u64, LastWrite> =
+            drawn.filter_map(write).map(one_of_several).collect();
         for (key, number) in numbers.filter_map(write) {
             if let Some(last) = last.get_mut(&key) {
-                *last = number.max(*last);
+                last.write = number.max(last.write);
             }
         }
         let values = Values::new(plan.seed, keys.value_bytes.clone());
-        let may_be_gone = keys.may_be_gone();
-        (!last.is_empty()).then_some(KeysDue { choice, values, last, apart, may_be_gone })
+        let (may_be_gone, evicts, end) = (keys.may_be_gone(), keys.evicts, sent + apart);
+        (!last.is_empty()).then_some(KeysDue {
+            choice,
+            values,
+            last,
+            apart,
+            end,
+            may_be_gone,
+            evicts,
+        })
+    }
+
+    /// So many writes as the run would go on with: of its keys, with its values.
+    pub fn next_writes(&self, count: usize) -> Vec<NextWrite> {
+        let asked = (self.end..).map(|number| self.choice.of(number));
+        let writes = asked.filter(|asked| asked.operation == Operation::Set).map(|asked| {
+            let mut value = Vec::new();
+            self.values.append(asked.write, asked.key, 0, &mut value);
+            NextWrite { key: asked.key, write: asked.write, name: shown(asked.key), value }
+        });
+        writes.take(count).collect()
+    }
+
+    /// One of them was acknowledged, before another was sent.
+    pub fn is_acknowledged(&mut self, of: &NextWrite) {
+        self.last.insert(of.key, LastWrite { write: of.write, is_alone: true });
     }
 
     /// The keys, by number and name.
     pub fn keys(&self) -> impl Iterator<Item = (u64, String)> {
-        self.last.keys().map(|key| (*key, String::from_utf8_lossy(&key_name(*key)).into_owned()))
+        self.last.keys().map(|key| (*key, shown(*key)))
     }
 
     /// What it says that a key has this value, or none.
     pub fn judge(&self, key: u64, value: Option<&[u8]>) -> Back {
-        let last = self.last.get(&key).copied().unwrap_or_default();
+        let nothing = LastWrite { write: 0, is_alone: false };
+        let last = self.last.get(&key).copied().unwrap_or(nothing);
+        let (may_be_gone, apart) =
+            if last.is_alone { (self.evicts, 0) } else { (self.may_be_gone, self.apart) };
         let Some(value) = value else {
-            return if self.may_be_gone {
+            return if may_be_gone {
                 Back::Right
             } else {
                 Back::Missing(format!("{} isn't there, and was written", shown(key)))
@@ -96,7 +148,7 @@ impl KeysDue {
             }
             Ok(header) => {
                 let is_of_preload = header.write & PRELOADED != 0;
-                if is_of_preload || header.write.saturating_add(self.apart) < last {
+                if is_of_preload || header.write.saturating_add(apart) < last.write {
                     let which = if is_of_preload {
                         "of the preload".into()
                     } else {
@@ -104,7 +156,8 @@ impl KeysDue {
                     };
                     let key = shown(key);
                     Back::Overwritten(format!(
-                        "{key} has the value {which}, which request {last} has overwritten"
+                        "{key} has the value {which}, which request {} has overwritten",
+                        last.write
                     ))
                 } else {
                     Back::Right
@@ -181,7 +234,7 @@ mod tests {
     #[test]
     fn what_was_under_way_together_may_be_in_either_order() {
         let due = KeysDue::draw(&plan(Chosen::Sequential), SENT, 500, 3).unwrap();
-        let (key, last) = due.last.iter().next().unwrap();
+        let (key, LastWrite { write: last, .. }) = due.last.iter().next().unwrap();
         let of = |write: u64| {
             let mut value = Vec::new();
             due.values.append(write, *key, 0, &mut value);
@@ -192,6 +245,28 @@ mod tests {
         assert!(matches!(of(last - 1_000), Back::Overwritten(_)));
         assert!(matches!(of(last - 1), Back::Wrong(_)), "it is another key's");
         assert!(matches!(due.judge(*key, None), Back::Missing(_)));
+    }
+
+    /// Else a store that keeps what it acknowledged a little later would pass a crash.
+    #[test]
+    fn of_what_is_written_on_the_last_write_has_to_be_there() {
+        let mut due = KeysDue::draw(&plan(Chosen::Sequential), SENT, 500, 3).unwrap();
+        let writes = due.next_writes(3);
+        let [first, refused, last] = &writes[..] else { panic!("three were asked for") };
+        let (of_first, of_last) = (first.clone(), last.clone());
+        assert!(!due.last.contains_key(&refused.key) || !due.last[&refused.key].is_alone);
+        due.is_acknowledged(&of_first);
+        due.is_acknowledged(&of_last);
+        for NextWrite { key, name, value, .. } in [&of_first, &of_last] {
+            assert!(due.keys().any(|due| due == (*key, name.clone())));
+            assert_eq!(due.judge(*key, Some(value)), Back::Right);
+            assert!(matches!(due.judge(*key, None), Back::Missing(_)));
+        }
+        // A round of all keys before.
+        let before = of_last.write - 1_000;
+        let mut value = Vec::new();
+        due.values.append(before, of_last.key, 0, &mut value);
+        assert!(matches!(due.judge(of_last.key, Some(&value)), Back::Overwritten(_)));
     }
 
     #[test]
