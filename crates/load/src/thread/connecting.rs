@@ -37,6 +37,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     pub(super) fn connected(&mut self, slot: Slot, at: u64) {
         let State::Connecting(since) = *self.slots.state(slot) else { return };
         self.ask_for_lost_syns(slot, at);
+        self.connects.shook_hands(slot, since, at);
         let is_in_window = self.is_in_window(slot, at);
         self.record.outcome.connections.made_in_window += u64::from(is_in_window);
         if is_in_window || self.plan.keep_alive {
@@ -166,7 +167,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     pub(super) fn connect_failed(&mut self, slot: Slot, fault: Fault) {
         self.ask_for_lost_syns(slot, self.now());
         self.record.connect_failed(&fault, self.now());
-        self.connects.failed(self.now());
+        self.connects.failed(slot, self.now());
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
         self.slots.connection(slot).partial = P::Connection::default();
         self.backend.close(slot);

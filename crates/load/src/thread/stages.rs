@@ -91,6 +91,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             self.connects.forget_waiting_unless(|_| !self.plan.keep_alive);
             return None;
         }
+        self.connects.hold_for_overdue(now);
         self.open_connections();
         Some(self.connects.may_at(self.now()).unwrap_or(u64::MAX))
     }

@@ -4,7 +4,7 @@ use crate::outcome::ErrorKind;
 use crate::outcome::fault::Fault;
 use crate::plan::template::{Placeholders, Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses};
-use crate::work::expected::{Expected, TextSearch};
+use crate::work::expected::{Expected, SHOWN, TextSearch};
 use crate::work::{Asked, Work};
 
 /// What each page has to be.
@@ -52,9 +52,32 @@ pub(crate) struct Looked {
     search: TextSearch,
     /// Bytes of it so far.
     bytes: u64,
+    /// The first of them, by which servers tell why they refuse.
+    start: Start,
+}
+
+/// The first bytes of a body. In place: a kept answer allocates nothing for them.
+#[derive(Debug, Default, PartialEq)]
+struct Start {
+    bytes: [[u8; SHOWN / 2]; 2],
+    length: usize,
+}
+
+impl Start {
+    fn take(&mut self, piece: &[u8]) {
+        let room = &mut self.bytes.as_flattened_mut()[self.length..];
+        let taken = room.len().min(piece.len());
+        room[..taken].copy_from_slice(&piece[..taken]);
+        self.length += taken;
+    }
 }
 
 impl Looked {
+    /// The first bytes of the body, as many as are shown.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start.bytes.as_flattened()[..self.start.length]
+    }
+
     /// Bytes that are kept of the body.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn kept_bytes(&self) -> usize {
@@ -118,6 +141,7 @@ impl Due {
 
     fn look(&mut self, looked: &mut Looked, number: u64, piece: &[u8]) {
         looked.bytes += piece.len() as u64;
+        looked.start.take(piece);
         if let Some(expected) = &mut self.expected {
             expected.look(&mut looked.search, piece, number);
         }

@@ -53,7 +53,13 @@ pub enum Store {
 /// A URL as it may be shown: without a password.
 pub fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
-    match rest.split('/').next().and_then(|authority| authority.rsplit_once('@')) {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // Of a password with one of these as it is, only the start stands before it.
+    let is_cut_password = !authority.contains('@')
+        && authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_err())
+        && !authority.ends_with(']');
+    let secret = if is_cut_password { rest } else { authority };
+    match secret.rsplit_once('@') {
         Some((secret, _)) => format!("{scheme}://***{}", &rest[secret.len()..]),
         None => url.into(),
     }
@@ -91,7 +97,8 @@ struct Parts {
 
 impl Parts {
     fn of(url: &str) -> Result<Parts, Complaint> {
-        let wrong = |what: String| format!("{url:?} is not a URL to load: {what}");
+        let shown = shown(url);
+        let wrong = |what: String| format!("{shown:?} is not a URL to load: {what}");
         // A scheme may be in capitals (RFC 3986, 3.1).
         let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         let mut speaks = match scheme.as_deref() {
@@ -120,9 +127,15 @@ impl Parts {
             }
             None => return Err(wrong("it does not begin with http://".into())),
         };
+        let no_host = || {
+            let is_secret = shown != url;
+            let how =
+                if is_secret { "; in a password write / as %2F, ? as %3F, # as %23" } else { "" };
+            wrong(format!("it has no host{how}"))
+        };
         let uri: Uri =
             url.parse().map_err(|error: http::uri::InvalidUri| wrong(error.to_string()))?;
-        let authority = uri.authority().ok_or_else(|| wrong("it has no host".into()))?;
+        let authority = uri.authority().ok_or_else(no_host)?;
         let credentials = authority.as_str().rsplit_once('@').map(|(before, _)| before);
         match (&mut speaks, credentials) {
             (_, None) => {}
@@ -148,8 +161,12 @@ impl Parts {
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
-            return Err(wrong("it has no host".into()));
+            return Err(no_host());
         }
+        // Which interface an address is of; it concerns this machine alone (RFC 6874).
+        let (host, zone) = host.split_once('%').map_or((host, None), |(host, zone)| {
+            (host, Some(zone.strip_prefix("25").unwrap_or(zone)))
+        });
         let host_and_port = authority.as_str().rsplit('@').next().unwrap_or_default();
         let after_host = &host_and_port[authority.host().len()..];
         let port = match after_host.strip_prefix(':') {
@@ -174,10 +191,14 @@ impl Parts {
                 resp.database = database.parse().map_err(no)?;
             }
         }
+        let (host, authority) = match zone {
+            Some(zone) => (format!("{host}%{zone}"), format!("[{host}]{after_host}")),
+            None => (host.into(), host_and_port.into()),
+        };
         Ok(Parts {
-            host: host.into(),
+            host,
             port,
-            authority: host_and_port.into(),
+            authority,
             speaks,
             // A query may follow the host at once.
             path: if path.starts_with('/') { path.into() } else { format!("/{path}") },
@@ -211,6 +232,9 @@ mod tests {
         assert_eq!(parts("http://a:8080/x?y=1"), strings("a", 8080, "a:8080", "/x?y=1"));
         assert_eq!(parts("http://[::1]:81/"), strings("::1", 81, "[::1]:81", "/"));
         assert_eq!(parts("http://[::1]"), strings("::1", 80, "[::1]", "/"));
+        // Else a link-local address can't be loaded, or the server is told of an interface.
+        let local = strings("fe80::1%eth0", 80, "[fe80::1]:80", "/");
+        assert_eq!(parts("http://[fe80::1%25eth0]:80/"), local);
         assert_eq!(parts("HTTP://a"), strings("a", 80, "a", "/"));
         assert_eq!(parts("http://a?x=1"), strings("a", 80, "a", "/?x=1"));
         assert_eq!(parts("http://a/b#fragment"), strings("a", 80, "a", "/b"));
@@ -238,6 +262,15 @@ mod tests {
         assert_eq!(shown("redis://u:x@a:1/3"), "redis://***@a:1/3");
         assert_eq!(shown("redis://:a@b@c/"), "redis://***@c/");
         assert_eq!(shown("http://a/x@y"), "http://a/x@y");
+        assert_eq!(shown("http://[::1]/x@y"), "http://[::1]/x@y");
+        assert_eq!(shown("http://a:80?x@y"), "http://a:80?x@y");
+        for cut in ["redis://:s/ecret@a:1", "redis://u:s?ecret@a:1", "http://u:s#ecret@a:1/"] {
+            assert!(!shown(cut).contains("ecret"), "{}", shown(cut));
+            let complaint = Parts::of(cut).unwrap_err();
+            assert!(!complaint.contains("ecret"), "a password is shown: {complaint}");
+        }
+        let complaint = Parts::of("redis://:s/ecret@a:1").unwrap_err();
+        assert!(complaint.contains("write / as %2F"), "{complaint}");
     }
 
     #[test]

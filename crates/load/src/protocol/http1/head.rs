@@ -243,7 +243,7 @@ fn last_coding(value: &[u8], before: Option<Coding>) -> Result<Coding, String> {
 /// A length: digits only, no sign, within 64 bits. A list of equal values counts
 /// as one, as RFC 9110, section 8.6, allows.
 fn content_length(value: &[u8]) -> Result<u64, String> {
-    let wrong = || format!("Content-Length: \"{}\"", show(value));
+    let wrong = || format!("no number, or none of 64 bits, in Content-Length: \"{}\"", show(value));
     let mut length = None;
     for part in value.split(|&byte| byte == b',') {
         let part = part.trim_ascii();

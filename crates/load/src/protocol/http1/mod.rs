@@ -3,7 +3,7 @@
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
 //! - [`reading`]: an answer as a whole, from pieces;
-//! - [`hints`]: what the headers of an answer that isn't good say of why;
+//! - [`hints`]: what an answer that isn't good says itself of why;
 //! - this file: requests, and answers that came in one piece. What one is worth says the work.
 
 mod body;
@@ -132,10 +132,11 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let (head, start) = heads.known(bytes)?;
         let Body::Length(length) = Body::of(&head, *to_head_method) else { return None };
         let end = start.checked_add(usize::try_from(length).ok()?)?;
-        let body = PageBody::Whole(bytes.get(start..end)?);
+        let body = bytes.get(start..end)?;
         let (status, reusable) = (head.status, head.keep_alive);
-        let fault = self.work.worth(of, Page { which: index, status, body });
-        let fault = fault.map(|fault| hints::explained(fault, heads.last()));
+        let page = Page { which: index, status, body: PageBody::Whole(body) };
+        let fault = self.work.worth(of, page);
+        let fault = fault.map(|fault| hints::explained(fault, status, heads.last(), body));
         let class = self.work.class((index, of.number));
         let kind = AnswerKind { status, class };
         Some(Fed::Answer { used: end, kind, fault, reusable })
@@ -202,7 +203,8 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let fault = self.work.worth(of, Page { which, status, body });
         // Meanwhile another connection may have had another head.
         let heads = Some(&self.frames[which].heads).filter(|it| it.is_last(head));
-        let fault = fault.map(|fault| hints::explained(fault, heads.map_or(b"", |it| it.last())));
+        let head = heads.map_or(&b""[..], |it| it.last());
+        let fault = fault.map(|fault| hints::explained(fault, status, head, looked.start()));
         let kind = AnswerKind { status, class: self.work.class((which, of.number)) };
         Fed::Answer { used, kind, fault, reusable }
     }

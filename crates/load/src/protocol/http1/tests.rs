@@ -856,10 +856,40 @@ fn what_an_answer_lacks_that_never_ends_is_told() {
 fn an_answer_that_isnt_good_is_told_with_what_its_headers_say() {
     let moved = "HTTP/1.1 301 Moved\r\nLocation: /new\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(fault_of(&gets(1), moved), "status 301, which leads to \"/new\"");
+    for (answer, told) in [
+        ("401 x\r\nWWW-Authenticate: Basic", "status 401, which asks for credentials"),
+        ("405 x\r\nAllow: GET, HEAD", "status 405, which allows the methods \"GET, HEAD\""),
+        (
+            "503 x\r\nRetry-After: 3",
+            "status 503, which is to be asked again after (Retry-After) \"3\"",
+        ),
+        ("426 x\r\nUpgrade: h2c", "status 426, which goes on in another protocol: \"h2c\""),
+    ] {
+        let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n");
+        let fault = fault_of(&gets(1), &answer);
+        assert!(fault.starts_with(told), "a header that says what is asked isn't told: {fault}");
+    }
     let encoded =
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\u{8}x";
     let told = fault_of(&expecting("hello"), encoded);
     assert!(told.ends_with("the body is encoded (Content-Encoding: gzip)"), "{told}");
     let told = fault_of(&gets(1), "\x15\x03\x03\x00\x02\x02\x50");
     assert!(told.starts_with("the server speaks TLS"), "{told}");
+}
+
+/// Servers of TLS say so in the body of a 400, and many others have their reason there.
+#[test]
+fn a_status_that_isnt_expected_is_told_with_the_first_words_of_its_body() {
+    let words = "Client sent an HTTP request to an HTTPS server.\n";
+    let told = "status 400: \"Client sent an HTTP request to an HTTPS server.\"";
+    let of_length = format!("HTTP/1.1 400 x\r\nContent-Length: {}\r\n\r\n{words}", words.len());
+    assert_eq!(fault_of(&gets(1), &of_length), told);
+    let in_chunks = format!(
+        "HTTP/1.1 400 x\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{}\r\n29\r\n{}\r\n0\r\n\r\n",
+        &words[..7],
+        &words[7..],
+    );
+    assert_eq!(fault_of(&gets(1), &in_chunks), told, "only its first piece is told");
+    let long = format!("HTTP/1.1 500 x\r\nContent-Length: 99\r\n\r\n{}", "a".repeat(99));
+    assert_eq!(fault_of(&gets(1), &long), format!("status 500: \"{}\"", "a".repeat(60)));
 }

@@ -28,6 +28,8 @@ const STALL_SHARE: f64 = 0.01;
 /// none) is a stall, and not the slow end of an even service. So is a silence in which
 /// so many answers would have come.
 const STALL_RATIO: f64 = 10.0;
+/// A shorter wait is what a processor's scheduler does to anybody, and no stall.
+const STALL_MIN: Duration = Duration::from_millis(10);
 /// Nor is a second silent whose errors, so many times over, are the usual answers.
 const HEARD_RATIO: f64 = 10.0;
 /// A client that was away for so much of a stall made it.
@@ -107,7 +109,8 @@ fn stalled(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
     // Too few answers for a percentile to be shown still have one in the middle.
     let median = Duration::from_nanos(waits.good.value_at_quantile(0.5));
     let usual = value(read(waits, Statistic::Percentile(99.0))).unwrap_or(median);
-    let long = longest_wait.as_secs_f64() >= STALL_SHARE * outcome.window.as_secs_f64()
+    let long = longest_wait >= STALL_MIN
+        && longest_wait.as_secs_f64() >= STALL_SHARE * outcome.window.as_secs_f64()
         && longest_wait.as_secs_f64() >= STALL_RATIO * usual.as_secs_f64();
     let silence = if median < SECOND { silence(outcome) } else { Duration::ZERO };
     let (longest, window) = (longest_wait.max(silence), outcome.window);
