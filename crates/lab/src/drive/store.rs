@@ -252,10 +252,27 @@ impl Asking<'_> {
         let errors = accounts.iter().flat_map(|it| &it.errors).map(|it| it.count).sum();
         let due = KeysDue::draw(plan, sent, READ_BACK, !plan.seed)?;
         let mut back = ReadBack { errors, ..ReadBack::default() };
-        let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok()?;
         let began = Instant::now();
+        let connect = || StoreClient::connect(self.on.address, self.speaks, WITHIN);
+        let mut client = connect();
+        let mut get = |name: &str| {
+            let value = client.as_mut().map_err(|why| why.clone())?.get(name);
+            // It may end a connection after so many requests.
+            if matches!(value, Err(StoreWrong::NoConnection(_))) {
+                client = connect();
+                return client.as_mut().map_err(|why| why.clone())?.get(name);
+            }
+            value
+        };
         for (key, name) in due.keys().take_while(|_| began.elapsed() < READ_BACK_WITHIN) {
-            let value = client.get(&name).ok()?;
+            let value = match get(&name) {
+                Ok(value) => value,
+                // Whoever kept nothing would rather not say.
+                Err(why) => {
+                    back.refused = Some(format!("{name}: {why}"));
+                    break;
+                }
+            };
             back.keys += 1;
             let (count, what) = match due.judge(key, value.as_deref()) {
                 Back::Right => continue,
@@ -266,7 +283,7 @@ impl Asking<'_> {
             *count += 1;
             back.example.get_or_insert(what);
         }
-        (back.keys > 0).then_some(back)
+        Some(back)
     }
 
     fn keys(&self) -> Option<&Keys> {
