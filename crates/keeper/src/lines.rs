@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a line; what is longer is cut.
-const LINE_BYTES_MAX: usize = 4096;
+pub const LINE_BYTES_MAX: usize = 4096;
 /// Lines that are told. Those of a program that prints more tell nothing.
 pub const LINES_MAX: usize = 20_000;
 

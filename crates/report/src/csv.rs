@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use csv::{Terminator, WriterBuilder};
 use result::evidence::Work;
 use result::figure::{Figure, MEMORY, RATE, Unit};
-use result::finding::{Verdict, worst};
+use result::finding::{Finding, Verdict, worst};
+use result::outcome::Row;
 use result::plan::{Contender, Cores, Pace, Tier};
 use result::{Run, Trial};
 
@@ -49,7 +50,7 @@ const BEFORE_THE_SETTING: [Fixed; 8] = [
     }),
 ];
 
-const AFTER_THE_SETTING: [Fixed; 26] = [
+const AFTER_THE_SETTING: [Fixed; 28] = [
     ("pace", |it| match it.trial.slot.setting.pace {
         Pace::Free => "free".into(),
         Pace::Equal { .. } | Pace::Fixed { .. } => "one rate for all".into(),
@@ -60,6 +61,8 @@ const AFTER_THE_SETTING: [Fixed; 26] = [
     ("second_of_aa_pair", |it| it.trial.slot.twin.to_string()),
     ("verdict", |it| worst(&it.trial.findings).word().into()),
     ("doubted_by", doubts),
+    ("row_verdict", |it| row(it).map_or("", |row| row.verdict.word()).into()),
+    ("row_doubted_by", |it| row(it).map_or_else(String::new, |row| against(&row.findings))),
     ("lower_bounds", lower_bounds),
     ("failure", |it| it.trial.evidence.process.failure.as_deref().map_or_else(String::new, text)),
     ("measured_s", |it| of_work(it, |work| Some(work.seconds))),
@@ -168,9 +171,8 @@ fn percentile(line: &Line, percentile: f64) -> String {
 
 /// The columns that have only a lower bound in this line.
 fn lower_bounds(line: &Line) -> String {
-    let Line { run, trial, .. } = line;
-    let slot = &trial.slot;
-    let rate = run.row(&slot.setting, &slot.contender).and_then(|row| row.figure(RATE));
+    let trial = line.trial;
+    let rate = row(line).and_then(|row| row.figure(RATE));
     let is_bound = |percent| latency::percentile(&[trial], percent).is_some_and(|it| it.at_least);
     let columns = [
         ("done_per_s", rate.is_some_and(|rate| rate.at_least)),
@@ -184,9 +186,21 @@ fn lower_bounds(line: &Line) -> String {
     bounds.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
-/// The checks that speak against the figure.
+/// The checks that speak against the trial.
 fn doubts(line: &Line) -> String {
-    let against = line.trial.findings.iter().filter(|it| it.verdict >= Verdict::Suspect);
+    against(&line.trial.findings)
+}
+
+/// The checks that speak against a figure.
+fn against(findings: &[Finding]) -> String {
+    let against = findings.iter().filter(|it| it.verdict >= Verdict::Suspect);
     let checks: Vec<&str> = against.map(|finding| &*finding.check).collect();
     text(&checks.join(" "))
+}
+
+/// The comparison's row that a trial is a part of. Some checks look at a row as a whole: of them no
+/// trial tells.
+fn row<'a>(line: &Line<'a>) -> Option<&'a Row> {
+    let Line { run, trial, .. } = line;
+    run.row(&trial.slot.setting, &trial.slot.contender)
 }

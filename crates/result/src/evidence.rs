@@ -436,6 +436,9 @@ pub struct ReadBack {
     pub errors: u64,
     /// The first thing that is wrong, in a sentence.
     pub example: Option<String>,
+    /// Why the others couldn't be read, where the store didn't give them.
+    #[serde(default)]
+    pub refused: Option<String>,
 }
 
 impl ReadBack {

@@ -462,3 +462,60 @@ fn what_a_study_of_programs_lacks_is_said_with_its_line() {
         "a parameter has either",
     );
 }
+
+/// A contender that is an honest program within a shell's words: `$0` is its folder.
+fn within(lab: &Lab, name: &str, words: &str) {
+    lab.program(name, "honest");
+    let run = format!("[\"sh\", \"-c\", {words:?}, \"$SOURCE\"]");
+    lab.contender(name, &run, "needs = { perl = \"perl-base\" }");
+}
+
+/// Else one program that keeps something beside itself costs all others their trials.
+#[test]
+fn a_program_that_changes_its_own_files_takes_no_trial_from_others() {
+    let lab = Lab::of_programs();
+    lab.change_study("blocks = 1\nmeasure_s = 0.6", "blocks = 2\nmeasure_s = 0.2");
+    within(&lab, "keeps", "date > $0/kept; exec perl $0/program.pl honest \"$@\"");
+    lab.program("other", "honest");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["the files of keeps were changed while the run was under way"]);
+    let run = lab.run();
+    let trials = |name: &str| {
+        run.trials.iter().filter(|it| it.slot.contender == name && !it.slot.twin).count()
+    };
+    assert_eq!((trials("keeps"), trials("other")), (1, 2), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+/// Else of two results one would be taken, and nobody would know of the other.
+#[test]
+fn a_program_that_says_what_it_may_not_has_no_figure_and_is_told_why() {
+    let lab = Lab::of_programs();
+    lab.change_study("measure_s = 0.6", "measure_s = 0.2");
+    let program = "perl $0/program.pl honest \"$@\"";
+    let cases = [
+        ("twice", format!("{program}; echo '{{\"result\": {{}}}}'"), "after its result"),
+        (
+            "again",
+            format!("echo '{{\"ready\": true}}'; {program}"),
+            "it said again that it is ready",
+        ),
+        ("closes", "exec >&-; sleep 60".into(), "it closed its standard output before it said"),
+        (
+            "long",
+            format!("printf '{{\"ready\": true, \"of\": \"%05000d\"}}\\n' 7; {program}"),
+            "a line has fewer than 4096 bytes",
+        ),
+    ];
+    cases.iter().for_each(|(name, words, _)| within(&lab, name, words));
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    for (name, _, why) in &cases {
+        let trial = run.trials.iter().find(|it| it.slot.contender == *name).unwrap();
+        let failure = trial.evidence.process.failure.as_deref().unwrap_or_default();
+        assert!(failure.contains(why), "{name}: {failure}");
+        assert!(trial.evidence.work.is_none(), "{name}");
+    }
+    lab.assert_nothing_is_left();
+}

@@ -89,6 +89,11 @@ fn values(store: &StoreSeen) -> Word {
         return Word::invalid(value, format!("After the load a key lacks its value: {example}."))
             .against("every value the one that was written last");
     }
+    if let Some(why) = back.refused {
+        let value = format!("{} keys read back", back.keys);
+        let says = format!("After the load it didn't give a key that it had acknowledged: {why}.");
+        return Word::invalid(value, says).against("every value the one that was written last");
+    }
     match (given, back.keys) {
         (0, 0) => Word::not_checked("No value was read, so none was compared."),
         (0, back) => Word::valid(
@@ -239,6 +244,21 @@ mod tests {
         assert_eq!(refused.0, Verdict::Valid, "three writes weren't acknowledged");
         let nothing = with(|store| (store.hits, store.read_back) = (0, None));
         assert_eq!(nothing.0, Verdict::NotChecked);
+    }
+
+    /// Else who drops all writes has a valid rate if only it refuses reads.
+    #[test]
+    fn a_store_that_does_not_give_what_it_acknowledged_is_invalid() {
+        let word = word_of_a_store(&SAME_ANSWERS, |evidence| {
+            let refused = Some("key:000000000007: it refused: BUSY".into());
+            let back = ReadBack { refused, ..ReadBack::default() };
+            let store = evidence.store.as_mut().unwrap();
+            (store.hits, store.read_back) = (0, Some(back));
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+        let says = "After the load it didn't give a key that it had acknowledged: \
+                    key:000000000007: it refused: BUSY.";
+        assert_eq!(word.says, says);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use keeper::kept::Kept;
-use keeper::lines::{LINES_MAX, Line};
+use keeper::lines::{LINE_BYTES_MAX, LINES_MAX, Line};
 use keeper::text::harmless;
 use load::{Error, Moment, Stop};
 use result::evidence::{Interval, Work};
@@ -76,8 +76,20 @@ impl WorkDriver for ProgramDriver {
     }
 
     fn ready(&self, on: &Running, _stop: &Stop) -> Readiness {
-        let Ok(line) = on.kept.next_line(Duration::ZERO) else {
-            return Readiness::NotYet("it printed nothing".into());
+        let line = match on.kept.next_line(Duration::ZERO) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => {
+                return Readiness::NotYet("it printed nothing".into());
+            }
+            // How it ended says more.
+            Err(RecvTimeoutError::Disconnected) => {
+                return match on.kept.wait(ENDS_WITHIN) {
+                    Some(_) => Readiness::NotYet("it ended".into()),
+                    None => Readiness::Failed(
+                        "it closed its standard output before it said that it is ready".into(),
+                    ),
+                };
+            }
         };
         match Said::of(&line) {
             Ok(Said::Ready { ready: true }) => {
@@ -142,10 +154,14 @@ impl Said {
     /// That it says nothing that a program may say, in a sentence with the line.
     fn of(line: &Line) -> Result<Said, String> {
         let printed = || format!("it printed {:?}", harmless(&line.text));
+        if line.text.len() >= LINE_BYTES_MAX {
+            return Err(format!("{}; a line has fewer than {LINE_BYTES_MAX} bytes", printed()));
+        }
         let said: Said = serde_json::from_str(&line.text).map_err(|_| {
             format!(
-                "{}; a line is {{\"ready\": true}}, {{\"t\": SECONDS, \"done\": NUMBER, \"sum\": \
-                 NUMBER}} or {{\"result\": {{}}}}, and all else belongs on its standard error",
+                "{}; a line is {{\"ready\": true}}, {{\"t\": SECONDS, \"done\": WHOLE NUMBER, \
+                 \"sum\": WHOLE NUMBER}} or {{\"result\": {{}}}}, and all else belongs on its \
+                 standard error",
                 printed()
             )
         })?;
@@ -232,7 +248,10 @@ impl Driving for Working<'_> {
             };
             match Said::of(&line) {
                 Err(why) => return Ok(DriveEnd::Failed(why)),
-                Ok(Said::Ready { .. }) => {}
+                Ok(Said::Ready { .. }) => {
+                    let why = "it said again that it is ready: when it began isn't known";
+                    return Ok(DriveEnd::Failed(why.into()));
+                }
                 Ok(Said::Result { result }) => {
                     heard.result = result;
                     let due = self.window_due + self.window;
@@ -255,7 +274,15 @@ impl Driving for Working<'_> {
                 }
             }
         }
-        match self.kept.wait(ENDS_WITHIN) {
+        let exit = self.kept.wait(ENDS_WITHIN);
+        // Which of two results is to count, nobody knows.
+        if exit.is_some()
+            && let Ok(line) = self.kept.next_line(PRINTED_BEFORE)
+        {
+            let why = format!("it printed {:?} after its result", harmless(&line.text));
+            return Ok(DriveEnd::Failed(why));
+        }
+        match exit {
             Some(exit) if exit.code == Some(0) => Ok(match heard.driven() {
                 Some(driven) => DriveEnd::Driven(Box::new(driven)),
                 None => DriveEnd::Failed(

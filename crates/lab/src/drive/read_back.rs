@@ -63,15 +63,33 @@ impl Written {
         Some(due)
     }
 
-    /// Reads what the store has to have.
-    ///
-    /// # Errors
-    /// What the store did instead of answering.
-    pub fn read(&self, due: &KeysDue, client: &mut StoreClient) -> Result<ReadBack, StoreWrong> {
+    /// Reads what the store has to have, up to the first key that it doesn't give. It may end a
+    /// connection after so many requests, so it is asked once more on another.
+    pub fn read(
+        &self,
+        due: &KeysDue,
+        connect: impl Fn() -> Result<StoreClient, StoreWrong>,
+    ) -> ReadBack {
         let mut back = ReadBack { errors: self.errors, ..ReadBack::default() };
         let began = Instant::now();
+        let mut client = connect();
+        let mut get = |name: &str| {
+            let value = client.as_mut().map_err(|why| why.clone())?.get(name);
+            if matches!(value, Err(StoreWrong::NoConnection(_))) {
+                client = connect();
+                return client.as_mut().map_err(|why| why.clone())?.get(name);
+            }
+            value
+        };
         for (key, name) in due.keys().take_while(|_| began.elapsed() < WITHIN) {
-            let value = client.get(&name)?;
+            let value = match get(&name) {
+                Ok(value) => value,
+                // Whoever kept nothing would rather not say.
+                Err(why) => {
+                    back.refused = Some(format!("{name}: {why}"));
+                    break;
+                }
+            };
             back.keys += 1;
             let (count, what) = match due.judge(key, value.as_deref()) {
                 Back::Right => continue,
@@ -82,6 +100,6 @@ impl Written {
             *count += 1;
             back.example.get_or_insert(what);
         }
-        Ok(back)
+        back
     }
 }

@@ -106,9 +106,9 @@ impl WorkDriver for StoreDriver {
     }
 
     fn after_crash(&self, on: &Running, written: &Written, due: &KeysDue) -> AfterCrash {
-        let read = StoreClient::connect(on.address, self.speaks, WITHIN)
-            .and_then(|mut client| written.read(due, &mut client));
-        read.map_or_else(|wrong| AfterCrash::Unread(wrong.to_string()), AfterCrash::Read)
+        let connect = || StoreClient::connect(on.address, self.speaks, WITHIN);
+        let mut read = written.read(due, connect);
+        read.refused.take().map_or(AfterCrash::Read(read), AfterCrash::Unread)
     }
 }
 
@@ -253,11 +253,11 @@ impl Asking<'_> {
         u64::from(plan.connections) * u64::from(plan.pipeline)
     }
 
-    /// Reads some of the keys that were written; `None` where none can be read.
+    /// Reads some of the keys that were written; `None` where none can be read, which the check of
+    /// what was compared says.
     fn read_back(&self, written: &Written) -> Option<ReadBack> {
         let due = written.due()?;
-        let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok()?;
-        written.read(&due, &mut client).ok().filter(|back| back.keys > 0)
+        Some(written.read(&due, || StoreClient::connect(self.on.address, self.speaks, WITHIN)))
     }
 
     fn keys(&self) -> Option<&Keys> {

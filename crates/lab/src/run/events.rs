@@ -94,6 +94,8 @@ pub enum Event<'a> {
     NoRate(&'a LeftOut),
     /// A contender's other trials are left out, because it failed repeatedly.
     GivenUp(&'a str),
+    /// A contender's other trials are left out, because its files were changed.
+    ChangedMeanwhile(&'a str),
 }
 
 /// How a run ended.
@@ -168,7 +170,8 @@ pub enum RunError {
     /// A contender is another one than the trials before were made with.
     #[error(
         "the files of {contender} were changed while the run was under way, so that its further \
-         trials would be of something else: put back what was in {}, or start a new run",
+         trials would be of something else, and weren't made: put back what was in {}, or start a \
+         new run; if it writes there itself, have it write to its trial's folder, `$DIR`",
         places.iter().map(|it| it.display().to_string()).collect::<Vec<_>>().join(" and ")
     )]
     ChangedMeanwhile {

@@ -37,6 +37,8 @@ pub(super) struct UnderWay<'a> {
     stop: &'a Stop,
     /// Failures in a row, by contender.
     failures: BTreeMap<String, u32>,
+    /// Contenders whose files were changed since the run began.
+    changed: BTreeSet<String>,
     /// Until when its time is counted.
     counted: Instant,
     /// When its first trial began.
@@ -56,7 +58,8 @@ impl<'a> UnderWay<'a> {
     ) -> Self {
         let counted = Instant::now();
         let began = shared_folder::began(&run);
-        UnderWay { study, folder, run, ladder, stop, failures: BTreeMap::new(), counted, began }
+        let (failures, changed) = (BTreeMap::new(), BTreeSet::new());
+        UnderWay { study, folder, run, ladder, stop, failures, changed, counted, began }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -86,7 +89,7 @@ impl<'a> UnderWay<'a> {
 
     /// Those of the missing that will be made, as far as is known.
     fn left(&self) -> Vec<&Slot> {
-        missing(&self.run).filter(|slot| !self.is_given_up(&slot.contender)).collect()
+        missing(&self.run).filter(|slot| !self.is_left_out(&slot.contender)).collect()
     }
 
     /// Finds out what each store survives that nobody has cut off yet; `false` if that was
@@ -141,6 +144,10 @@ impl<'a> UnderWay<'a> {
                 }
             }
         }
+        if let Some(contender) = self.changed.iter().find_map(|name| self.contender(name)) {
+            let (contender, places) = (contender.name.clone(), contender.places());
+            return Err(RunError::ChangedMeanwhile { contender, places });
+        }
         let given_up: Vec<String> =
             self.failures.keys().filter(|it| self.is_given_up(it)).cloned().collect();
         Ok((!given_up.is_empty()).then_some(Early::GivenUp(given_up)))
@@ -193,7 +200,8 @@ impl<'a> UnderWay<'a> {
     /// Makes these trials; `false` if that was interrupted.
     fn trials(&mut self, due: &[Due], tell: &mut dyn FnMut(Event)) -> Result<bool, RunError> {
         for (slot, rate) in due {
-            if self.is_given_up(&slot.contender) {
+            self.notice_a_change(slot, tell);
+            if self.is_left_out(&slot.contender) {
                 continue;
             }
             let left = self.left();
@@ -248,6 +256,25 @@ impl<'a> UnderWay<'a> {
         self.failures.get(contender).is_some_and(|&count| count >= FAILURES_MAX)
     }
 
+    /// Whether no more trials of a contender are made. Those of the others are.
+    fn is_left_out(&self, contender: &str) -> bool {
+        self.is_given_up(contender) || self.changed.contains(contender)
+    }
+
+    /// Notes it if the files of a slot's contender aren't those that the run began with: its
+    /// trials are compared as those of one thing.
+    fn notice_a_change(&mut self, slot: &Slot, tell: &mut dyn FnMut(Event)) {
+        let contender = self.contender(&slot.contender);
+        let is_changed = contender.is_some_and(|it| !is_what_it_was(&self.run, it));
+        if is_changed && self.changed.insert(slot.contender.clone()) {
+            tell(Event::ChangedMeanwhile(&slot.contender));
+        }
+    }
+
+    fn contender(&self, name: &str) -> Option<&'a Contender> {
+        self.study.contenders.iter().find(|it| it.name == name)
+    }
+
     /// Makes one trial; `None` if it was interrupted.
     fn trial(
         &mut self,
@@ -255,9 +282,8 @@ impl<'a> UnderWay<'a> {
         rate: Option<f64>,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Option<Trial>, RunError> {
-        let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
+        let contender = self.contender(&slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
-        is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
         let (driver, contract) = self.study.driver_and_contract(contender);
         let data = self.study.file.data.as_ref();
@@ -297,16 +323,11 @@ impl<'a> UnderWay<'a> {
     }
 }
 
-/// Whether a contender's files are those that the run began with: its trials are compared
-/// as those of one thing.
-fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), RunError> {
-    let name = &contender.name;
-    let record = run.contenders.iter().find(|it| it.name == *name);
+/// Whether a contender's files are those that the run began with.
+fn is_what_it_was(run: &Run, contender: &Contender) -> bool {
+    let record = run.contenders.iter().find(|it| it.name == contender.name);
     let before = record.and_then(|it| it.source_sha256.as_ref());
-    if before.is_none_or(|before| source_digest(contender).as_ref() == Some(before)) {
-        return Ok(());
-    }
-    Err(RunError::ChangedMeanwhile { contender: name.clone(), places: contender.places() })
+    before.is_none_or(|before| source_digest(contender).as_ref() == Some(before))
 }
 
 /// The slots of a run's plan that have no trial yet, and aren't left out.

@@ -5,6 +5,7 @@
 //! to count. And no contender is taken at its word.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use keeper::text::harmless;
@@ -29,7 +30,8 @@ pub fn count(
     file: &Path,
     stop: &Stop,
 ) -> Result<BTreeMap<String, f64>, String> {
-    if !file.is_file() {
+    // A link leads to what may be another's.
+    if !fs::symlink_metadata(file).is_ok_and(|it| it.is_file()) {
         return Err("it wrote nothing to the file that `--made` names".into());
     }
     let made = vec!["--made".into(), file.display().to_string()];

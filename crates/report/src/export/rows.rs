@@ -33,13 +33,17 @@ pub(super) struct ExportedFigure<'a> {
     pub(super) estimate: &'a Estimate,
 }
 
-/// All rows that no check calls invalid.
+/// All rows that no check calls invalid. Those of a setting are in the order of their names: that
+/// of the ranks would part those that tie, with nothing that says so.
 pub(super) fn exported_rows(run: &Run) -> Vec<ExportedRow<'_>> {
-    let rows = run
-        .outcomes
-        .iter()
-        .flat_map(|outcome| outcome.rows.iter().map(move |row| ExportedRow { outcome, row }));
-    rows.filter(|it| it.row.verdict != Verdict::Invalid).collect()
+    run.outcomes.iter().flat_map(of_setting).collect()
+}
+
+fn of_setting(outcome: &Outcome) -> impl Iterator<Item = ExportedRow<'_>> {
+    let stands = |row: &&Row| row.verdict != Verdict::Invalid;
+    let mut rows: Vec<&Row> = outcome.rows.iter().filter(stands).collect();
+    rows.sort_by_key(|row| &*row.contender);
+    rows.into_iter().map(move |row| ExportedRow { outcome, row })
 }
 
 impl<'a> ExportedRow<'a> {

@@ -2,6 +2,7 @@
 
 use report::csv;
 use result::Run;
+use result::finding::Verdict;
 
 use crate::fixture;
 
@@ -55,6 +56,25 @@ fn a_lower_bound_is_told_beside_its_line() {
     let times = &mut run.trials[at].evidence.work.as_mut().unwrap().response_us;
     times.at.iter_mut().filter(|it| it.percentile == 99.0).for_each(|it| it.at_least = true);
     assert_eq!(column(&run, "lower_bounds")[at], "latency_p99_us");
+}
+
+/// Else a figure that a look at all trials made invalid stands among valid ones in a sheet.
+#[test]
+fn what_is_said_of_a_row_as_a_whole_is_told_beside_each_of_its_lines() {
+    let mut run = fixture::web();
+    let row = run.outcomes[0].rows.iter_mut().find(|row| row.contender == "go").unwrap();
+    row.verdict = Verdict::Invalid;
+    row.findings[0].check = "flushes".into();
+    row.findings[0].verdict = Verdict::Invalid;
+    row.findings.truncate(1);
+    let setting = run.outcomes[0].setting.clone();
+    let is_it = |trial: &result::Trial| {
+        trial.slot.contender == "go" && trial.slot.setting == setting && !trial.slot.twin
+    };
+    let at = run.trials.iter().position(is_it).unwrap();
+    assert_eq!(column(&run, "row_verdict")[at], "invalid");
+    assert_eq!(column(&run, "row_doubted_by")[at], "flushes");
+    assert_eq!(column(&run, "doubted_by")[at], "", "no trial alone tells");
 }
 
 #[test]

@@ -37,6 +37,21 @@ fn each_form_has_every_figure_that_stands() {
     }
 }
 
+/// Else a list has ranks, and parts those that tie without a word.
+#[test]
+fn contenders_are_in_the_order_of_their_names() {
+    let mut run = with(Verdict::Valid);
+    let gha = |run: &Run| {
+        let text = text(run, Format::Gha);
+        let names = text.lines().filter(|line| line.contains("/rate\""));
+        names.map(|line| line.split('/').nth(1).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let names = gha(&run);
+    assert!(names.len() > 2 && names.is_sorted(), "{names:?}");
+    run.outcomes[0].rows.reverse();
+    assert_eq!(gha(&run), names);
+}
+
 /// A chart never gets a point that can't be defended.
 #[test]
 fn an_invalid_figure_is_in_no_form_and_named() {

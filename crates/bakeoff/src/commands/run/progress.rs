@@ -99,6 +99,9 @@ impl Progress {
             Event::GivenUp(contender) => {
                 self.say(&format!("{contender} failed repeatedly: its other trials are left out"));
             }
+            Event::ChangedMeanwhile(contender) => self.say(&format!(
+                "The files of {contender} were changed: its other trials are left out"
+            )),
         }
     }
 
