@@ -126,7 +126,7 @@ older: ## bakeoff as it was at REV, for `make bench-load ARGS='--older target/ol
 	@trap 'git worktree remove --force $(target)/older/source' EXIT; set -e; \
 		cargo build --locked --release -p bakeoff --manifest-path $(target)/older/source/Cargo.toml \
 			--target-dir $(target)/older/build; \
-		cp $(target)/older/build/release/bakeoff $(target)/older/$(REV)
+		cp $(target)/older/build/release/bakeoff $(target)/older/$(subst /,-,$(REV))
 
 bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB
 	$(proof) bodies $(or $(ARGS),--write docs/measured/bodies.md)

@@ -6,6 +6,7 @@
 mod circles;
 mod documented;
 mod documented_keys;
+mod fixture;
 mod layering;
 mod meanings;
 mod newest_jdk;
