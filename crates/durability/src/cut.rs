@@ -17,9 +17,11 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use keeper::Order;
 use keeper::kept::Kept;
-use lab::contract::store::KEY;
+use lab::contract::Depth;
+use lab::contract::store::{KEY, go_through};
 use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::place::{Host, ThisMachine};
+use lab::plan::write_load::WriteLoad;
 use lab::study::contender::Speaks;
 use load::Stop;
 use result::durability::{Cut, CutVerdict, Rung};
@@ -27,8 +29,10 @@ use result::plan::Machine;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
+use crate::image::IMAGE_BYTES;
 use crate::judgement::{counted, judge};
 use crate::reading::{Reader, Unread};
+use crate::value::CutValues;
 use crate::writer::{Log, Writing};
 
 /// The hidden subcommand of bakeoff that makes a cut.
@@ -40,6 +44,9 @@ const LINES: usize = 10;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The longest that a store may take for its first answer once it listens.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// Bytes of values after which it is cut off though its moment is still to come: a quarter of its
+/// disk, since a log that is written anew is there twice.
+const BYTES_MAX: u64 = IMAGE_BYTES / 4;
 /// How long a snapshot goes on at most before the cut.
 const INTO_SNAPSHOT: Duration = Duration::from_millis(20);
 
@@ -48,7 +55,9 @@ const INTO_SNAPSHOT: Duration = Duration::from_millis(20);
 pub struct Job {
     /// A folder to make, and to remove at the end. The disk is in it.
     pub within: PathBuf,
-    /// How the store is started, twice. Its folder is [`data_folder`].
+    /// Another, where the store has its data: it looks as that of a trial.
+    pub data: PathBuf,
+    /// How the store is started, twice. Its folder is that with its data.
     pub order: Order,
     /// Files to put into its folder before: name and content.
     pub files: Vec<(String, String)>,
@@ -58,8 +67,8 @@ pub struct Job {
     pub speaks: Speaks,
     /// Seconds that it may take until its first right answer.
     pub ready_within_s: f64,
-    /// Connections that write to it at once.
-    pub connections: u32,
+    /// How it is written to.
+    pub load: WriteLoad,
     /// In which way it is cut off.
     pub rung: Rung,
     /// After so many seconds of writing.
@@ -70,11 +79,6 @@ pub struct Job {
     pub keeps_part: bool,
     /// What writes, and that part, are drawn from.
     pub seed: u64,
-}
-
-/// Where a store's data lies, in the folder of its cut.
-pub fn data_folder(within: &Path) -> PathBuf {
-    within.join("disk/data")
 }
 
 /// What came of it: one line of JSON on standard output.
@@ -145,9 +149,19 @@ fn tell(answer: &Answer) {
 }
 
 /// A folder that is gone when this is dropped.
-struct Within<'a>(&'a Path);
+struct OwnFolder<'a>(&'a Path);
 
-impl Drop for Within<'_> {
+impl OwnFolder<'_> {
+    fn make(path: &Path) -> Result<OwnFolder<'_>, String> {
+        let made = DirBuilder::new().mode(0o700).create(path);
+        made.map(|()| OwnFolder(path)).map_err(|error| {
+            let path = path.display();
+            format!("couldn't make the folder {path}, whose place is $TMPDIR: {error}")
+        })
+    }
+}
+
+impl Drop for OwnFolder<'_> {
     fn drop(&mut self) {
         // The next run looks for it as well.
         let _ = fs::remove_dir_all(self.0);
@@ -156,17 +170,15 @@ impl Drop for Within<'_> {
 
 /// Makes the cut. What a stopped one gives means nothing.
 fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
-    let made = DirBuilder::new().mode(0o700).create(&job.within);
-    made.map_err(|error| {
-        let path = job.within.display();
-        format!("couldn't make the folder {path}, whose place is $TMPDIR: {error}")
-    })?;
-    // Dropped last, when nothing is mounted in it any more.
-    let _within = Within(&job.within);
-    let mut disk = Disk::make(job.rung, &job.within)?;
-    lay_out(job, disk.folder())?;
+    // Dropped last, when nothing is mounted in them any more.
+    let _within = OwnFolder::make(&job.within)?;
+    let _data = OwnFolder::make(&job.data)?;
+    let mut disk = Disk::make(job.rung, &job.within, &job.data)?;
+    lay_out(job)?;
     disk.sync()?;
     let store = start(job, stop).map_err(|failed| format!("it doesn't start: {failed}"))?;
+    // As a trial begins. What it is worth is asked there.
+    go_through((job.address, job.speaks), Depth::Quick, stop, &mut |_| {});
     let (written, how) = write_and_cut(job, &mut disk, store, stop)?;
     let Written { logs, cut } = written;
     let told = Cut { how, ..counted(&logs, cut) };
@@ -186,10 +198,11 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
     };
     let restart_s = Some(began.elapsed().as_secs_f64());
     let keys: Vec<u32> = logs.iter().map(|log| log.keys).collect();
+    let values = CutValues::new(job.seed, job.load.value_bytes);
     let reader = Reader {
         address: job.address,
         speaks: job.speaks,
-        seed: job.seed,
+        values: &values,
         refuses_within: Duration::from_secs_f64(job.ready_within_s),
         stop,
     };
@@ -198,7 +211,7 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
     store.hurry();
     store.stop(0)?;
     let seen = match read {
-        Ok(found) => Cut { how: told.how, restart_s, ..judge(job.seed, &logs, &found, cut) },
+        Ok(found) => Cut { how: told.how, restart_s, ..judge(&logs, &found, cut) },
         Err(Unread::Refused(words)) => {
             return Err(format!("started again on its own data, it refused to be read: {words}"));
         }
@@ -216,8 +229,8 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
 /// Starts the store once more where its disk was, in an empty folder. What was cut off is that
 /// disk alone: a store that has a key of this cut there keeps its data where nothing was cut off.
 fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(), String> {
-    let folder = disk.take_away()?;
-    lay_out(job, &folder)?;
+    disk.take_away()?;
+    lay_out(job)?;
     let no =
         |why: &str| format!("whether its data lie elsewhere isn't known: on an empty disk {why}");
     let mut store = start(job, reader.stop).map_err(|failed| no(&failed.to_string()))?;
@@ -234,13 +247,10 @@ fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(),
 }
 
 /// Puts the store's files into its folder, durably: they are no writes of its.
-fn lay_out(job: &Job, disk: &Path) -> Result<(), String> {
-    let folder = data_folder(&job.within);
-    let written = || {
-        DirBuilder::new().mode(0o700).create(&folder)?;
-        job.files.iter().try_for_each(|(name, content)| fs::write(folder.join(name), content))
-    };
-    written().map_err(|error| format!("couldn't write its files to {}: {error}", disk.display()))
+fn lay_out(job: &Job) -> Result<(), String> {
+    let mut files = job.files.iter();
+    let written = files.try_for_each(|(name, content)| fs::write(job.data.join(name), content));
+    written.map_err(|error| format!("couldn't write its files to {}: {error}", job.data.display()))
 }
 
 /// Why a store gives no right answer.
@@ -317,8 +327,9 @@ fn write_and_cut(
     stop: &Stop,
 ) -> Result<(Written, Option<String>), String> {
     let mut random = Rng::with_seed(job.seed);
-    let writing = Writing::begin((job.address, job.connections), job.speaks, job.seed);
+    let writing = Writing::begin(job.address, job.speaks, job.load, job.seed);
     while writing.elapsed().as_secs_f64() < job.moment_s
+        && writing.bytes() < BYTES_MAX
         && !stop.asked()
         && store.exited().is_none()
     {

@@ -26,7 +26,7 @@ use result::durability::Rung;
 use rustix::fs::syncfs;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, ioctl};
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::forgetful::Forgetful;
@@ -48,14 +48,17 @@ const UNMOUNTED_WITHIN: Duration = Duration::from_secs(20);
 /// What data lies on. Dropping it takes it away.
 #[derive(Debug)]
 pub struct Disk {
-    /// Where it is mounted, or the plain folder.
-    folder: PathBuf,
+    /// Where data lies: a folder of the file system, or the plain one that it is mounted on.
+    data: PathBuf,
     below: Option<Below>,
 }
 
 /// What lies below a file system.
 #[derive(Debug)]
 struct Below {
+    /// Where the whole file system is mounted. The folder with data is one of it, and elsewhere:
+    /// else a store knew by its neighbours that it is cut off.
+    root: PathBuf,
     is_mounted: bool,
     // In this order: the file is closed before its disk goes.
     image: File,
@@ -63,18 +66,19 @@ struct Below {
 }
 
 impl Disk {
-    /// Makes what this rung takes, in an empty folder of the caller's. From then on the calling
-    /// thread, and what it starts, is in a mount namespace of its own, unless the rung is the
-    /// lowest.
+    /// Makes what this rung takes, in an empty folder of the caller's, for data in another one.
+    /// From then on the calling thread, and what it starts, is in a mount namespace of its own,
+    /// unless the rung is the lowest.
     ///
     /// # Errors
     /// What this machine doesn't have or allow, for people.
-    pub fn make(rung: Rung, within: &Path) -> Result<Disk, String> {
-        let folder = within.join("disk");
-        make_folder(&folder)?;
+    pub fn make(rung: Rung, within: &Path, data: &Path) -> Result<Disk, String> {
+        let data = data.to_path_buf();
         if rung == Rung::Process {
-            return Ok(Disk { folder, below: None });
+            return Ok(Disk { data, below: None });
         }
+        let root = within.join("disk");
+        make_folder(&root)?;
         let mkfs = programs::find("mkfs.ext4")
             .ok_or("mkfs.ext4 is not installed; on Debian: apt-get install e2fsprogs")?;
         namespace::enter()?;
@@ -91,14 +95,10 @@ impl Disk {
             }
             Rung::Process | Rung::Machine => (image::unnamed_file(within)?, None),
         };
-        let mut disk = Disk { folder, below: Some(Below { is_mounted: false, image, forgetful }) };
+        let below = Below { root, is_mounted: false, image, forgetful };
+        let mut disk = Disk { data, below: Some(below) };
         disk.mount(Some(&mkfs))?;
         Ok(disk)
-    }
-
-    /// Where data lies.
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Makes all durable that was written to it so far.
@@ -106,7 +106,7 @@ impl Disk {
     /// # Errors
     /// The kernel's, for people.
     pub fn sync(&self) -> Result<(), String> {
-        let synced = File::open(&self.folder).and_then(|it| syncfs(it).map_err(io::Error::from));
+        let synced = File::open(&self.data).and_then(|it| syncfs(it).map_err(io::Error::from));
         synced.map_err(|error| format!("couldn't sync the disk: {error}"))
     }
 
@@ -120,7 +120,7 @@ impl Disk {
             None => Ok(()),
             Some(Below { forgetful: Some(forgetful), .. }) => forgetful.cut(part),
             Some(Below { forgetful: None, .. }) => {
-                let stopped = File::open(&self.folder).and_then(|folder| {
+                let stopped = File::open(&self.data).and_then(|folder| {
                     // SAFETY: the opcode takes a pointer to a `u32` of flags, and reads it.
                     let stopped = unsafe {
                         ioctl(&folder, Setter::<FS_IOC_SHUTDOWN, u32>::new(NO_LOG_FLUSH))
@@ -141,7 +141,7 @@ impl Disk {
     pub fn come_back(&mut self) -> Result<(), String> {
         self.unmount()?;
         if self.below.is_some() {
-            forget_memory(&self.folder)?;
+            forget_memory(&self.data)?;
         }
         let Some(below) = &mut self.below else { return Ok(()) };
         if let Some(forgetful) = &mut below.forgetful {
@@ -150,13 +150,12 @@ impl Disk {
         self.mount(None)
     }
 
-    /// Takes it away for good: the empty folder that it was mounted on. Nobody may use it.
+    /// Takes it away for good: data lies in an empty folder from then on. Nobody may use it.
     ///
     /// # Errors
     /// Why it stays, for people.
-    pub fn take_away(mut self) -> Result<PathBuf, String> {
-        self.unmount()?;
-        Ok(self.folder.clone())
+    pub fn take_away(mut self) -> Result<(), String> {
+        self.unmount()
     }
 
     /// Mounts it, with a new file system where the program is given that makes one.
@@ -168,12 +167,18 @@ impl Disk {
         }
         // What mkfs left for later would be done by the kernel meanwhile.
         let mounted =
-            mount(&device.path, &self.folder, c"ext4", MountFlags::empty(), c"noinit_itable");
+            mount(&device.path, &below.root, c"ext4", MountFlags::empty(), c"noinit_itable");
         mounted.map_err(|error| {
             format!("couldn't mount an ext4 file system: {}", io::Error::from(error))
         })?;
         below.is_mounted = true;
-        Ok(())
+        let own = below.root.join("data");
+        if mkfs.is_some() {
+            make_folder(&own)?;
+        }
+        mount_bind(&own, &self.data).map_err(|error| {
+            format!("couldn't mount the folder with data: {}", io::Error::from(error))
+        })
     }
 
     fn unmount(&mut self) -> Result<(), String> {
@@ -181,15 +186,18 @@ impl Disk {
             return Ok(());
         };
         let began = Instant::now();
-        loop {
-            match unmount(&self.folder, UnmountFlags::empty()) {
-                Ok(()) => break,
-                Err(Errno::BUSY) if began.elapsed() < UNMOUNTED_WITHIN => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                Err(error) => {
-                    let error = io::Error::from(error);
-                    return Err(format!("couldn't unmount the disk: {error}"));
+        for folder in [&self.data, &below.root] {
+            loop {
+                match unmount(folder, UnmountFlags::empty()) {
+                    // The folder with data couldn't be mounted.
+                    Ok(()) | Err(Errno::INVAL) => break,
+                    Err(Errno::BUSY) if began.elapsed() < UNMOUNTED_WITHIN => {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    Err(error) => {
+                        let error = io::Error::from(error);
+                        return Err(format!("couldn't unmount the disk: {error}"));
+                    }
                 }
             }
         }

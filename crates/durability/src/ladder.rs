@@ -1,7 +1,6 @@
 //! The ladder: which cuts are made of a contender, and what they say together.
 
 use std::io::{BufRead, BufReader, Write};
-use std::ops::RangeInclusive;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,13 +8,14 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use lab::environment;
 use lab::place::Host;
+use lab::plan::write_load::WriteLoad;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
 use load::Stop;
 use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::plan::Cores;
 
-use crate::cut::{self, Answer, Job, data_folder};
+use crate::cut::{self, Answer, Job};
 use crate::value::CONNECTIONS_MAX;
 
 /// Cuts a rung, unless others are asked for.
@@ -23,8 +23,11 @@ pub const CUTS: u32 = 5;
 /// Seconds of writing before a cut, drawn from here. A store that flushes every second has done
 /// so at the end of it.
 const MOMENTS_S: (f64, f64) = (1.0, 2.0);
-/// Connections that write at once, drawn from here.
-const CONNECTIONS: RangeInclusive<u32> = 8..=CONNECTIONS_MAX;
+/// How a store is written to of which no load is known.
+const LOADS: [WriteLoad; 2] = [
+    WriteLoad { connections: 16, value_bytes: 100 },
+    WriteLoad { connections: 16, value_bytes: 20_000 },
+];
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// For all of a cut but the store's three starts, and its refusals to be read.
@@ -41,6 +44,8 @@ pub struct Asked {
     pub cuts: u32,
     /// What all is drawn from.
     pub seed: u64,
+    /// The loads under which stores are timed: each cut has one of them. None, if none is known.
+    pub loads: Vec<WriteLoad>,
     /// Whether rungs above one that wasn't kept are tried as well.
     pub goes_on: bool,
 }
@@ -73,7 +78,7 @@ pub fn measure(
     for &rung in &asked.rungs {
         let (mut cuts, mut why_not) = (Vec::new(), None);
         for number in 1..=asked.cuts {
-            let job = job(contender, host, (rung, number, asked.cuts), &mut random)?;
+            let job = job(contender, host, (rung, number), asked, &mut random)?;
             match make(&job, stop)? {
                 Answer::Stopped => return Ok(None),
                 Answer::Cut(mut cut) => {
@@ -115,32 +120,36 @@ fn promise_s(promises: &Promises, rung: Rung) -> Option<f64> {
 fn job(
     contender: &Contender,
     host: &dyn Host,
-    (rung, number, cuts): (Rung, u32, u32),
+    (rung, number): (Rung, u32),
+    asked: &Asked,
     random: &mut Rng,
 ) -> Result<Job, String> {
     let speaks = contender.file.speaks.ok_or_else(|| {
         format!("{} is no store: its contender.toml has no `speaks`", contender.name)
     })?;
     let address = host.free_address()?;
-    let within = host.scratch_on_disk();
-    let folder = data_folder(&within);
+    let (within, data) = (host.scratch_on_disk(), host.scratch_on_disk());
     // As in trials: else a store knows by its cores that it will be cut off.
     let cores = if random.bool() { Cores::All } else { Cores::One };
-    let mut order = order(contender, host, &host.split(cores), address, folder.clone())?;
+    let mut order = order(contender, host, &host.split(cores), address, data.clone())?;
     let files = order.scratch.take().map(|scratch| scratch.files).unwrap_or_default();
-    order.folder = Some(folder);
+    order.folder = Some(data.clone());
     let (earliest, latest) = MOMENTS_S;
+    let loads = if asked.loads.is_empty() { &LOADS[..] } else { &asked.loads };
+    // In turn, from one that is drawn: a record of several pages is sooner cut within.
+    let load = loads[(asked.seed as usize).wrapping_add(number as usize) % loads.len()];
     Ok(Job {
         within,
+        data,
         order,
         files,
         address,
         speaks,
         ready_within_s: contender.file.ready_within_s,
-        connections: random.u32(CONNECTIONS),
+        load: WriteLoad { connections: load.connections.min(CONNECTIONS_MAX), ..load },
         rung,
         moment_s: earliest + (latest - earliest) * random.f64(),
-        in_snapshot: number == cuts && cuts > 1,
+        in_snapshot: number == asked.cuts && asked.cuts > 1,
         keeps_part: rung == Rung::Power && number % 2 == 0,
         seed: random.u64(..),
     })
@@ -196,7 +205,9 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
         }
     }
     // Its own to remove, unless it was killed.
-    let _ = std::fs::remove_dir_all(&job.within);
+    for folder in [&job.within, &job.data] {
+        let _ = std::fs::remove_dir_all(folder);
+    }
     answer
 }
 

@@ -1,7 +1,7 @@
 //! The ladder as a step of a run: what a store survives, before it is timed.
 
 use lab::place::Host;
-use lab::run::Ladder;
+use lab::run::{CutsDue, Ladder};
 use lab::study::contender::Contender;
 use load::Stop;
 use result::durability::{Durability, Rung, RungSeen};
@@ -18,10 +18,10 @@ impl Ladder for OfRun {
         &self,
         store: &Contender,
         host: &dyn Host,
-        (cuts, seed): (u32, u64),
+        CutsDue { cuts, seed, loads }: CutsDue,
         stop: &Stop,
     ) -> Option<Durability> {
-        let asked = Asked { rungs: Rung::ALL.to_vec(), cuts, seed, goes_on: false };
+        let asked = Asked { rungs: Rung::ALL.to_vec(), cuts, seed, loads, goes_on: false };
         let measured = measure(store, host, &asked, stop, &mut |_| {});
         measured.unwrap_or_else(|why| {
             let unknown = RungSeen::new(Rung::Process, Vec::new(), None, Some(why));

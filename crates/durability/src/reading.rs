@@ -8,7 +8,7 @@ use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::study::contender::Speaks;
 use load::Stop;
 
-use crate::value::Key;
+use crate::value::{CutValues, Key};
 
 /// The longest that one answer may take.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -24,8 +24,8 @@ const LAST_KEYS: u32 = 256;
 pub enum Found {
     /// Nothing.
     Nothing,
-    /// A value that was written to it, in this version.
-    Version(u32),
+    /// The value of this write.
+    Write(u64),
     /// What was never written to it, in words.
     Other(String),
 }
@@ -46,8 +46,8 @@ pub struct Reader<'a> {
     pub address: SocketAddr,
     /// What it is spoken with.
     pub speaks: Speaks,
-    /// The seed of the cut.
-    pub seed: u64,
+    /// The values of the cut.
+    pub values: &'a CutValues,
     /// So long it may refuse, since it reads its data still.
     pub refuses_within: Duration,
     /// What ends it.
@@ -87,7 +87,7 @@ impl Reader<'_> {
             let found = self.of_connection(connection, first..keys, began)?;
             let there = found.iter().position(|found| *found != Found::Nothing);
             if let Some(at) = there {
-                let key = Key { seed: self.seed, connection, number: first + at as u32 };
+                let key = Key { connection, number: first + at as u32 };
                 return Ok(Some(key.name()));
             }
         }
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let mut client = connect()?;
         let mut all = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let key = Key { seed: self.seed, connection, number };
+            let key = Key { connection, number };
             all.push(loop {
                 if self.stop.asked() {
                     return Err(Unread::Ended("it was stopped".into()));
@@ -117,7 +117,8 @@ impl Reader<'_> {
                 match client.get(&key.name()) {
                     Ok(None) => break Found::Nothing,
                     Ok(Some(value)) => {
-                        break key.version_of(&value).map_or_else(Found::Other, Found::Version);
+                        let write = self.values.write_of(key, &value);
+                        break write.map_or_else(Found::Other, Found::Write);
                     }
                     // It may be reading its data still, or be busy.
                     Err(StoreWrong::Refused(words)) => {
@@ -166,20 +167,20 @@ mod tests {
     }
 
     fn read(answers: Vec<Vec<u8>>, refuses_within: Duration) -> Result<Vec<Vec<Found>>, Unread> {
-        let (address, speaks, seed) = (store(answers), Speaks::Redis, 7);
-        let stop = &Stop::default();
-        Reader { address, speaks, seed, refuses_within, stop }.read_back(&[1])
+        let (address, speaks) = (store(answers), Speaks::Redis);
+        let (values, stop) = (&CutValues::new(7, 100), &Stop::default());
+        Reader { address, speaks, values, refuses_within, stop }.read_back(&[1])
     }
 
     /// Else a store that reads a large log is told as one that garbles what it was given.
     #[test]
     fn a_store_that_refuses_is_waited_for_and_never_corrupt() {
-        let value = Key { seed: 7, connection: 0, number: 0 }.value(1);
+        let value = CutValues::new(7, 100).value(Key { connection: 0, number: 0 }, 1);
         let value = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat();
         let loading = || b"-LOADING Redis is loading the dataset in memory\r\n".to_vec();
         let busy = b"-BUSY Redis is busy\r\n".to_vec();
         let at_last = read(vec![loading(), busy, value], Duration::from_secs(60));
-        assert_eq!(at_last, Ok(vec![vec![Found::Version(1)]]));
+        assert_eq!(at_last, Ok(vec![vec![Found::Write(1)]]));
         let never = read(vec![loading()], Duration::ZERO);
         assert!(
             matches!(&never, Err(Unread::Refused(words)) if words.contains("LOADING")),
@@ -189,11 +190,11 @@ mod tests {
 
     #[test]
     fn a_key_that_should_not_be_there_is_named() {
-        let (speaks, seed, refuses_within) = (Speaks::Redis, 7, Duration::ZERO);
-        let stop = &Stop::default();
+        let (speaks, refuses_within) = (Speaks::Redis, Duration::ZERO);
+        let (values, stop) = (&CutValues::new(7, 100), &Stop::default());
         let there = |answer: &[u8]| {
             let address = store(vec![answer.to_vec()]);
-            Reader { address, speaks, seed, refuses_within, stop }.first_there(&[3])
+            Reader { address, speaks, values, refuses_within, stop }.first_there(&[3])
         };
         assert_eq!(there(b"$-1\r\n"), Ok(None));
         assert_eq!(there(b"$1\r\nx\r\n"), Ok(Some("key:000000000000".into())));

@@ -1,25 +1,18 @@
-//! Values that tell what they are: of which key, in which version, and that they are whole.
+//! Keys and values that are written to a store: those of a load, so that no store knows by them
+//! that it will be cut off.
 //!
-//! A value is its key, its version and its length, and bytes that follow from these and the
-//! cut's seed. So nothing has to be kept to know what was written, and a value that is cut
-//! short, mixed with another, or of another key isn't taken for one.
+//! A value tells by its head and by all of its bytes which write of which key it is of, and with
+//! which seed. So nothing has to be kept to know what was written, and a value that is cut short,
+//! mixed with another, or of another key isn't taken for one.
 
-use fastrand::Rng;
+use load::value::{Values, key_called};
 
-/// Lengths that most values have, in bytes.
-const SHORT: std::ops::Range<usize> = 40..400;
-/// Lengths of the others. They take several pages, so that one is sooner cut within.
-const LONG: std::ops::Range<usize> = 4_000..60_000;
 /// The most connections that write at once.
-pub const CONNECTIONS_MAX: u32 = 32;
-/// One value of so many is long.
-const ONE_LONG_OF: u32 = 64;
+pub const CONNECTIONS_MAX: u32 = 64;
 
 /// A key: each belongs to one connection, which alone writes to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// The cut's seed: no key of another cut is taken for one of this.
-    pub seed: u64,
     /// The connection's number.
     pub connection: u32,
     /// Its number among those of the connection.
@@ -27,48 +20,37 @@ pub struct Key {
 }
 
 impl Key {
-    /// As the store has it: of the form that keys of a load have, so that no store knows by it
-    /// that it will be cut off.
-    pub fn name(&self) -> String {
-        let place =
-            u64::from(self.number) * u64::from(CONNECTIONS_MAX) + u64::from(self.connection);
-        format!("key:{place:012}")
+    /// As the store has it.
+    pub fn name(self) -> String {
+        key_called(self.place())
     }
 
-    /// What its value is in this version, which counts from 1.
-    pub fn value(&self, version: u32) -> Vec<u8> {
-        let place = u64::from(self.connection) << 32 | u64::from(self.number);
-        let mut random = Rng::with_seed(self.seed ^ place.rotate_left(17) ^ u64::from(version));
-        let length = match random.u32(..ONE_LONG_OF) {
-            0 => random.usize(LONG),
-            _ => random.usize(SHORT),
-        };
-        let mut value = format!("{} {version} {length} ", self.name()).into_bytes();
-        let head = value.len();
-        value.resize(head + length, 0);
-        random.fill(&mut value[head..]);
-        value
+    fn place(self) -> u64 {
+        u64::from(self.number) * u64::from(CONNECTIONS_MAX) + u64::from(self.connection)
+    }
+}
+
+/// The values of a cut.
+#[derive(Debug, Clone)]
+pub struct CutValues(Values);
+
+impl CutValues {
+    /// Of so many bytes each. By the seed no value of another cut is taken for one of this.
+    pub fn new(seed: u64, bytes: u32) -> CutValues {
+        CutValues(Values::new(seed, bytes..=bytes))
     }
 
-    /// Which version a value is that the store has for this key.
+    /// What a write gives a key.
+    pub fn value(&self, key: Key, write: u64) -> Vec<u8> {
+        self.0.value(write, key.place())
+    }
+
+    /// Which write a value is of that the store has for a key.
     ///
     /// # Errors
     /// What it is instead, in words that quote none of it.
-    pub fn version_of(&self, value: &[u8]) -> Result<u32, String> {
-        let mut words = value.splitn(3, |&byte| byte == b' ');
-        let name = words.next().unwrap_or_default();
-        let version = words.next().and_then(|it| std::str::from_utf8(it).ok()?.parse().ok());
-        let Some(version) = version.filter(|_| name.starts_with(b"key:")) else {
-            return Err(format!("{} bytes that were never written", value.len()));
-        };
-        if name != self.name().as_bytes() {
-            return Err("the value of another key".into());
-        }
-        if value == self.value(version) {
-            Ok(version)
-        } else {
-            Err(format!("version {version}, but not all of its bytes"))
-        }
+    pub fn write_of(&self, key: Key, value: &[u8]) -> Result<u64, String> {
+        self.0.write_of(value, key.place())
     }
 }
 
@@ -76,31 +58,36 @@ impl Key {
 mod tests {
     use super::*;
 
-    const KEY: Key = Key { seed: 7, connection: 3, number: 9 };
+    const KEY: Key = Key { connection: 3, number: 9 };
 
     #[test]
-    fn a_value_tells_its_version_and_nothing_else_is_taken_for_one() {
-        for version in 1..200 {
-            assert_eq!(KEY.version_of(&KEY.value(version)), Ok(version));
+    fn a_value_tells_its_write_and_nothing_else_is_taken_for_one() {
+        let values = CutValues::new(7, 100);
+        let of = |value: &[u8]| values.write_of(KEY, value);
+        for write in 1..200 {
+            assert_eq!(of(&values.value(KEY, write)), Ok(write));
         }
-        let value = KEY.value(1);
+        let value = values.value(KEY, 1);
         for cut in 0..value.len() {
-            assert!(KEY.version_of(&value[..cut]).is_err(), "cut short at {cut}");
+            assert!(of(&value[..cut]).is_err(), "cut short at {cut}");
         }
-        let mut zeroed = value.clone();
-        *zeroed.last_mut().unwrap() ^= 1;
-        assert_eq!(KEY.version_of(&zeroed), Err("version 1, but not all of its bytes".into()));
+        let mut torn = value.clone();
+        *torn.last_mut().unwrap() ^= 1;
+        assert_eq!(of(&torn), Err("another byte than was written at 99".into()));
         let other = Key { number: 10, ..KEY };
-        assert_eq!(KEY.version_of(&other.value(1)), Err("the value of another key".into()));
-        assert_eq!(KEY.version_of(&[0; 80]), Err("80 bytes that were never written".into()));
-        let of_another_cut = Key { seed: 8, ..KEY };
-        assert!(KEY.version_of(&of_another_cut.value(1)).is_err());
+        assert_eq!(of(&values.value(other, 1)), Err("the value of key 643".into()));
+        assert!(of(&[0; 100]).is_err());
+        let of_another_cut = CutValues::new(8, 100);
+        assert!(of(&of_another_cut.value(KEY, 1)).is_err());
     }
 
+    /// Else a store knows by its keys that it is cut off, and two connections write to one key.
     #[test]
-    fn some_values_are_so_long_that_they_are_written_in_parts() {
-        let lengths: Vec<usize> = (1..1000).map(|version| KEY.value(version).len()).collect();
-        assert!(lengths.iter().any(|&length| length > 16_384));
-        assert!(lengths.iter().filter(|&&length| length < 500).count() > 900);
+    fn keys_are_called_as_those_of_a_load_and_each_has_a_name_of_its_own() {
+        let all = (0..CONNECTIONS_MAX)
+            .flat_map(|connection| (0..50).map(move |number| Key { connection, number }.name()));
+        let names: std::collections::BTreeSet<String> = all.collect();
+        assert_eq!(names.len(), 50 * CONNECTIONS_MAX as usize);
+        assert_eq!(KEY.name(), "key:000000000579");
     }
 }

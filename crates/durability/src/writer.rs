@@ -2,19 +2,21 @@
 //!
 //! A connection has one write under way at a time: the one that has no answer at the cut is the
 //! only one of which nothing is known. Half of the writes are of keys that are there already, so
-//! that an older value can come back; the others are of new ones.
+//! that an older value can come back; the others are of new ones. Writes are numbered over all
+//! connections, as requests of a load are.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use lab::contract::store_client::{StoreClient, StoreWrong};
+use lab::plan::write_load::WriteLoad;
 use lab::study::contender::Speaks;
 
-use crate::value::Key;
+use crate::value::{CutValues, Key};
 
 /// A write without an answer for so long is given up, and its connection with it.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -24,8 +26,8 @@ const WITHIN: Duration = Duration::from_secs(10);
 pub struct Write {
     /// The number of its key among those of the connection.
     pub number: u32,
-    /// The version of the key that it wrote.
-    pub version: u32,
+    /// Its own number: later writes of a key have higher ones.
+    pub write: u64,
     /// When it was sent, since the writing began.
     pub sent: Duration,
     /// When it was acknowledged; `None` if it was refused, or had no answer.
@@ -46,82 +48,96 @@ pub struct Log {
 /// Writing that is under way. Whoever drops it lets it end by itself.
 #[derive(Debug)]
 pub struct Writing {
-    began: Instant,
-    is_over: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<Log>>,
 }
 
+/// What the connections have in common.
+#[derive(Debug)]
+struct Shared {
+    address: SocketAddr,
+    speaks: Speaks,
+    seed: u64,
+    value_bytes: u32,
+    began: Instant,
+    is_over: AtomicBool,
+    /// The number of the next write. From 1 on: 0 stands for none.
+    next: AtomicU64,
+}
+
 impl Writing {
-    /// Begins to write on so many connections.
-    pub fn begin((address, connections): (SocketAddr, u32), speaks: Speaks, seed: u64) -> Writing {
-        let (began, is_over) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    /// Begins to write on so many connections, values of so many bytes.
+    pub fn begin(
+        address: SocketAddr,
+        speaks: Speaks,
+        WriteLoad { connections, value_bytes }: WriteLoad,
+        seed: u64,
+    ) -> Writing {
+        let (is_over, next) = (AtomicBool::new(false), AtomicU64::new(1));
+        let began = Instant::now();
+        let shared = Shared { address, speaks, seed, value_bytes, began, is_over, next };
+        let shared = Arc::new(shared);
         let connection = |connection: u32| {
-            let is_over = is_over.clone();
-            std::thread::spawn(move || write(address, speaks, (seed, connection), began, &is_over))
+            let shared = shared.clone();
+            std::thread::spawn(move || shared.write(connection))
         };
         let threads = (0..connections).map(connection).collect();
-        Writing { began, is_over, threads }
+        Writing { shared, threads }
     }
 
     /// How long it has gone on.
     pub fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.shared.began.elapsed()
+    }
+
+    /// Bytes of all values that were sent.
+    pub fn bytes(&self) -> u64 {
+        self.shared.next.load(Ordering::Relaxed) * u64::from(self.shared.value_bytes)
     }
 
     /// Ends it: what each connection wrote. Whatever comes from now on counts as well, so the
     /// cut has to be made before.
     pub fn end(self) -> Vec<Log> {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.shared.is_over.store(true, Ordering::Relaxed);
         let joined = self.threads.into_iter().map(|thread| thread.join().unwrap_or_default());
         joined.collect()
     }
 }
 
-/// Writes on one connection, until it is over or the connection is.
-fn write(
-    address: SocketAddr,
-    speaks: Speaks,
-    (seed, connection): (u64, u32),
-    began: Instant,
-    is_over: &AtomicBool,
-) -> Log {
-    let mut log = Log::default();
-    let mut client = match StoreClient::connect(address, speaks, WITHIN) {
-        Ok(client) => client,
-        Err(wrong) => return Log { first_wrong: Some(wrong.to_string()), ..log },
-    };
-    let mut random = Rng::with_seed(seed ^ u64::from(connection).rotate_left(40));
-    let mut versions: Vec<u32> = Vec::new();
-    while !is_over.load(Ordering::Relaxed) {
-        let number = match versions.len() {
-            0 => 0,
-            there if random.bool() => there,
-            there => random.usize(..there),
+impl Shared {
+    /// Writes on one connection, until it is over or the connection is.
+    fn write(&self, connection: u32) -> Log {
+        let mut log = Log::default();
+        let mut client = match StoreClient::connect(self.address, self.speaks, WITHIN) {
+            Ok(client) => client,
+            Err(wrong) => return Log { first_wrong: Some(wrong.to_string()), ..log },
         };
-        if number == versions.len() {
-            versions.push(0);
-        }
-        versions[number] += 1;
-        let (number, version) = (number as u32, versions[number]);
-        let key = Key { seed, connection, number };
-        let (name, value) = (key.name(), key.value(version));
-        let sent = began.elapsed();
-        let answer = client.set(&name, &value, 0);
-        let acknowledged = answer.is_ok().then(|| began.elapsed());
-        log.writes.push(Write { number, version, sent, acknowledged });
-        match answer {
-            Ok(()) => {}
-            // It may go on all the same, but not at once.
-            Err(wrong @ StoreWrong::Refused(_)) => {
-                log.first_wrong.get_or_insert_with(|| wrong.to_string());
-                std::thread::sleep(Duration::from_millis(1));
+        let values = CutValues::new(self.seed, self.value_bytes);
+        let mut random = Rng::with_seed(self.seed ^ u64::from(connection).rotate_left(40));
+        while !self.is_over.load(Ordering::Relaxed) {
+            let is_new = log.keys == 0 || random.bool();
+            let number = if is_new { log.keys } else { random.u32(..log.keys) };
+            log.keys += u32::from(is_new);
+            let write = self.next.fetch_add(1, Ordering::Relaxed);
+            let key = Key { connection, number };
+            let (name, value) = (key.name(), values.value(key, write));
+            let sent = self.began.elapsed();
+            let answer = client.set(&name, &value, 0);
+            let acknowledged = answer.is_ok().then(|| self.began.elapsed());
+            log.writes.push(Write { number, write, sent, acknowledged });
+            match answer {
+                Ok(()) => {}
+                // It may go on all the same, but not at once.
+                Err(wrong @ StoreWrong::Refused(_)) => {
+                    log.first_wrong.get_or_insert_with(|| wrong.to_string());
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(wrong) => {
+                    log.first_wrong.get_or_insert_with(|| wrong.to_string());
+                    break;
+                }
             }
-            Err(wrong) => {
-                log.first_wrong.get_or_insert_with(|| wrong.to_string());
-                break;
-            }
         }
+        log
     }
-    log.keys = versions.len() as u32;
-    log
 }

@@ -17,8 +17,8 @@
 //! process of its own is a [`agent`]: a plan comes in, an outcome goes out, as text.
 //!
 //! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores; what a
-//! store has to have afterwards: [`read_back`]. What others send with the same hands:
-//! [`requests`]. What a request costs, step by step: [`ladder`].
+//! store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What others send with
+//! the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
@@ -63,7 +63,7 @@ pub use plan::Plan;
 pub use protocol::store::replies;
 pub use run::{START_AHEAD, chosen_backend, run};
 pub use thread::address::ONE_SOURCE_MAX;
-pub use work::keys::read_back;
+pub use work::keys::{read_back, value};
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].

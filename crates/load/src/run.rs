@@ -154,6 +154,12 @@ impl Plan {
         Some(parts.into_iter().fold(Duration::ZERO, Duration::saturating_add))
     }
 
+    /// Whether one thread carries it out wherever it is, and no other host helps.
+    pub(crate) fn is_of_one_thread(&self) -> bool {
+        let is_one = self.connections == 1 || self.threads == 1;
+        self.share.hosts == 1 && (is_one || self.threads == 0 && self.cpus.len() == 1)
+    }
+
     /// How many threads carry it out where these processors are allowed.
     pub(crate) fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };

@@ -214,7 +214,7 @@ mod tests {
             &self,
             _: &lab::study::contender::Contender,
             _: &dyn Host,
-            _: (u32, u64),
+            _: lab::run::CutsDue,
             _: &Stop,
         ) -> Option<result::durability::Durability> {
             panic!("nobody is cut off")

@@ -8,6 +8,8 @@ use clap::builder::TypedValueParser;
 use durability::{Asked, CUTS, Told, measure};
 use lab::place::ThisMachine;
 use lab::place::machine;
+use lab::plan::write_load::WriteLoad;
+use lab::plan::{Choice, Order, plan};
 use lab::ready::{Prepared, prepare};
 use lab::study::Study;
 use load::Stop;
@@ -94,10 +96,12 @@ fn check(arguments: &DurabilityArguments) -> Result<ExitCode, Ended> {
         rungs: asked_for(arguments),
         cuts: arguments.cuts,
         seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
+        loads: Vec::new(),
         goes_on: true,
     };
     let mut all = Vec::new();
     for (study, name) in named.iter().zip(&arguments.contenders) {
+        let asked = Asked { loads: loads(study), ..asked.clone() };
         all.push(of_contender(study, name, &asked, arguments.json, &stop)?);
     }
     if arguments.json {
@@ -108,6 +112,15 @@ fn check(arguments: &DurabilityArguments) -> Result<ExitCode, Ended> {
     let unmet = arguments.require.map_or(Vec::new(), |rung| unmet(rung, &all));
     unmet.iter().for_each(|sentence| complain("durability", sentence));
     Ok(exit_code(&all, !unmet.is_empty()))
+}
+
+/// The loads of all profiles of a study.
+fn loads(study: &Study) -> Vec<WriteLoad> {
+    let contenders: Vec<_> = study.contenders.iter().collect();
+    let plans = study.file.profile.iter().map(|(name, profile)| {
+        plan(name, profile, &Choice::default(), &contenders, (0, Order::default()))
+    });
+    WriteLoad::of(plans.flat_map(|plan| plan.slots).collect::<Vec<_>>().iter())
 }
 
 /// The rungs, each once and the lowest first.

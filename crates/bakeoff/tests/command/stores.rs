@@ -1,5 +1,6 @@
 //! Studies of stores: the load generator asks them for keys.
 
+use result::durability::Durability;
 use result::evidence::AfterCrash;
 use result::figure::{DISK_BYTES, MEMORY, RATE};
 use result::finding::Verdict;
@@ -145,6 +146,23 @@ fn a_store_that_keeps_its_word_only_where_it_is_cut_off_is_found_out_as_it_was_t
     };
     assert!(word("keeps").verdict < Verdict::Invalid, "{:?}", word("keeps"));
     assert_eq!(word("keeps-when-cut").verdict, Verdict::Invalid, "{:?}", word("keeps-when-cut"));
+}
+
+/// Else a store knows by what it is asked, and where, that it had better keep it.
+#[test]
+fn a_store_is_cut_off_in_a_folder_and_under_a_load_as_it_is_timed() {
+    let lab = Lab::of_stores();
+    lying(&lab, "keeps-for-signs");
+    let arguments = ["durability", "s/keeps-for-signs", "--rung", "process", "--cuts", "1"];
+    let said = lab.bakeoff(&[&arguments[..], &["--json"]].concat());
+    if said.is_absent() {
+        return skipped("skipped", said.stderr.trim_end());
+    }
+    let seen: Vec<Durability> =
+        serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    let cut = &seen[0].rungs[0].cuts[0];
+    assert_eq!(cut.lost, cut.acknowledged, "it saw a sign: {cut:?}");
+    lab.assert_nothing_is_left();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Does a store do its job? What it has to keep, whatever it speaks.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use load::Stop;
@@ -44,22 +45,7 @@ impl Contract for StoreJob {
         stop: &Stop,
         tell: &mut dyn FnMut(&ContractStep),
     ) -> Vec<ContractStep> {
-        let mut steps: Vec<ContractStep> = Vec::new();
-        let client = || StoreClient::connect(on.address, self.speaks, WITHIN);
-        for due in DUE.iter().filter(|due| !due.takes_seconds || depth == Depth::Thorough) {
-            if stop.asked() {
-                break;
-            }
-            let step = due.step(client().and_then(|mut client| (due.ask)(&mut client)));
-            tell(&step);
-            let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
-            steps.push(step);
-            // If the first fails, the others have nothing to say.
-            if is_last {
-                break;
-            }
-        }
-        steps
+        go_through((on.address, self.speaks), depth, stop, tell)
     }
 
     /// The load generator holds every answer to what was written, byte for byte.
@@ -72,6 +58,31 @@ impl Contract for StoreJob {
     ) -> Vec<ContractStep> {
         Vec::new()
     }
+}
+
+/// Goes through the contract with the store at this address.
+pub fn go_through(
+    (address, speaks): (SocketAddr, Speaks),
+    depth: Depth,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&ContractStep),
+) -> Vec<ContractStep> {
+    let mut steps: Vec<ContractStep> = Vec::new();
+    let client = || StoreClient::connect(address, speaks, WITHIN);
+    for due in DUE.iter().filter(|due| !due.takes_seconds || depth == Depth::Thorough) {
+        if stop.asked() {
+            break;
+        }
+        let step = due.step(client().and_then(|mut client| (due.ask)(&mut client)));
+        tell(&step);
+        let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
+        steps.push(step);
+        // If the first fails, the others have nothing to say.
+        if is_last {
+            break;
+        }
+    }
+    steps
 }
 
 /// Whether a store answers at all: the contract's first step.

@@ -14,6 +14,7 @@
 
 pub(crate) mod pair;
 pub(crate) mod repeat;
+pub mod write_load;
 
 use result::plan::{Cores, Pace, Plan, Setting, Slot};
 use result::setting::CONNECTIONS;

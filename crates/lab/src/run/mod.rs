@@ -28,6 +28,7 @@ use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
 use crate::place::{Host, machine};
 use crate::plan::repeat::take_back_failed;
+use crate::plan::write_load::WriteLoad;
 use crate::plan::{Choice, Order, plan};
 use crate::ready::{Prepared, prepare, record};
 use crate::study::contender::Contender;
@@ -57,6 +58,17 @@ pub struct Options {
     pub seed: Option<u64>,
 }
 
+/// The cuts that are due of a store before it is timed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutsDue {
+    /// In each way.
+    pub cuts: u32,
+    /// What they are drawn from.
+    pub seed: u64,
+    /// The loads under which it will be timed.
+    pub loads: Vec<WriteLoad>,
+}
+
 /// Finds out what a store survives. It is made of what lies above the lab.
 pub trait Ladder: std::fmt::Debug {
     /// Cuts a store that is ready to be started off so many times in each way; `None` if it was
@@ -65,7 +77,7 @@ pub trait Ladder: std::fmt::Debug {
         &self,
         store: &Contender,
         host: &dyn Host,
-        cuts: (u32, u64),
+        due: CutsDue,
         stop: &Stop,
     ) -> Option<Durability>;
 }
@@ -349,13 +361,7 @@ mod tests {
     struct NoLadder;
 
     impl Ladder for NoLadder {
-        fn climb(
-            &self,
-            _: &Contender,
-            _: &dyn Host,
-            _: (u32, u64),
-            _: &Stop,
-        ) -> Option<Durability> {
+        fn climb(&self, _: &Contender, _: &dyn Host, _: CutsDue, _: &Stop) -> Option<Durability> {
             panic!("nobody is cut off")
         }
     }

@@ -14,10 +14,11 @@ use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{Early, Ended, Event, Ladder, RunError, shared_folder, spent, time_left};
+use super::{CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, time_left};
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
+use crate::plan::write_load::WriteLoad;
 use crate::ready::source_digest;
 use crate::run::folder::{self, Folder};
 use crate::study::Study;
@@ -108,7 +109,9 @@ impl<'a> UnderWay<'a> {
             let began = Instant::now();
             let machine = ThisMachine::new(&self.run.machine);
             let seed = self.run.plan.seed;
-            let Some(seen) = self.ladder.climb(store, &machine, (cuts, seed), self.stop) else {
+            let loads = WriteLoad::of(&self.run.plan.slots);
+            let due = CutsDue { cuts, seed, loads };
+            let Some(seen) = self.ladder.climb(store, &machine, due, self.stop) else {
                 return Ok(false);
             };
             self.run.spent.cuts_s += began.elapsed().as_secs_f64();

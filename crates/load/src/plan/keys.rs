@@ -157,7 +157,12 @@ impl Keys {
 
     /// Whether it may be gone at any time.
     pub(crate) fn may_be_gone_at_once(&self) -> bool {
-        self.evicts || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
+        self.evicts || self.deletes()
+    }
+
+    /// Whether keys are removed.
+    pub(crate) fn deletes(&self) -> bool {
+        self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
     }
 
     /// Whether what is written is read in the same run, so that a value may be an old one.

@@ -101,16 +101,16 @@ struct ExpectedReply {
 impl Store {
     pub(crate) fn new(plan: &Plan, keys: &Keys) -> Store {
         let values = Values::new(plan.seed, keys.value_bytes.clone());
-        Store::of_values(values, plan.seed, keys)
+        Store::of_values(values, plan.seed, keys, plan.is_of_one_thread())
     }
 
-    fn of_values(values: Values, seed: u64, keys: &Keys) -> Store {
+    fn of_values(values: Values, seed: u64, keys: &Keys, is_alone: bool) -> Store {
         let greeting = match &keys.dialect {
             Dialect::Resp(resp) => resp::greeting(resp),
             Dialect::MemcachedText | Dialect::MemcachedMeta => (Vec::new(), 0),
         };
         Store {
-            work: KeysWork::new(keys, values, seed),
+            work: KeysWork::new(keys, values, seed, is_alone),
             dialect: keys.dialect.clone(),
             greeting: (greeting.0.into(), greeting.1),
             pushes: 0,
@@ -344,7 +344,8 @@ impl Store {
                 };
                 self.work.worth(of, Reply::Refused { words, advice })
             }
-            Answer::Stored | Answer::Removed(_) => self.work.worth(of, Reply::Done),
+            Answer::Stored => self.work.worth(of, Reply::Stored),
+            Answer::Removed(was_there) => self.work.worth(of, Reply::Removed { was_there }),
             Answer::Value(value) => {
                 self.work.worth(of, Reply::Value(value.map(|range| &bytes[range])))
             }

@@ -83,7 +83,7 @@ fn keys(asked: u8) -> Keys {
 /// Reads a stream cut at these places (ascending), as one connection whose server closes at the
 /// end, until each request has its answer.
 fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
-    let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys);
+    let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys, false);
     let mut requests = Vec::new();
     (0..REQUESTS).for_each(|number| store.ask(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());

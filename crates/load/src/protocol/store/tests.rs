@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::keys::tests::keys;
-use crate::plan::keys::{KeysPhase, Resp};
+use crate::plan::keys::{Chosen, KeysPhase, Resp};
 use crate::plan::{Target, Workload};
 use crate::work::keys::choice::PRELOADED;
 use crate::work::keys::key_name;
@@ -53,12 +53,14 @@ fn stored(dialect: &Dialect, opaque: u32) -> Vec<u8> {
     }
 }
 
-fn removed(dialect: &Dialect, opaque: u32) -> Vec<u8> {
-    match dialect {
-        Dialect::Resp(_) => b":1\r\n".to_vec(),
-        Dialect::MemcachedText => b"DELETED\r\n".to_vec(),
-        Dialect::MemcachedMeta => format!("HD O{opaque}\r\n").into_bytes(),
-    }
+fn removed(dialect: &Dialect, opaque: u32, was_there: bool) -> Vec<u8> {
+    let pick = |yes: &str, no: &str| if was_there { yes.to_string() } else { no.to_string() };
+    let answer = match dialect {
+        Dialect::Resp(_) => pick(":1", ":0"),
+        Dialect::MemcachedText => pick("DELETED", "NOT_FOUND"),
+        Dialect::MemcachedMeta => format!("{} O{opaque}", pick("HD", "NF")),
+    };
+    (answer + "\r\n").into_bytes()
 }
 
 /// What an honest store has after it: by key, the value.
@@ -79,8 +81,8 @@ fn answer(store: &Store, contents: &mut Contents, number: u64) -> Vec<u8> {
             stored(dialect, opaque)
         }
         Operation::Delete => {
-            contents.remove(&asked.key);
-            removed(dialect, opaque)
+            let was_there = contents.remove(&asked.key).is_some();
+            removed(dialect, opaque, was_there)
         }
     }
 }
@@ -119,6 +121,44 @@ fn ask(store: &mut Store, number: u64, answer: &[u8], pieces: usize) -> Option<E
     None
 }
 
+/// Else a store that answers without a look, or removes nothing, has the rate of one that does.
+#[test]
+fn what_a_store_says_of_a_removal_is_held_to_whether_the_key_was_there() {
+    for dialect in dialects() {
+        let mix = vec![(Operation::Delete, 1)];
+        let keys = Keys { dialect, mix, count: 10, chosen: Chosen::Sequential, ..keys() };
+        let says = |was_there: bool, number: u64, connections: u32| {
+            let mut store = Store::new(&Plan { connections, ..plan(&keys) }, &keys);
+            let mut fault = None;
+            // All that came before was answered as it has to be.
+            for earlier in 0..=number {
+                let is_there = if earlier == number { was_there } else { earlier < 10 };
+                let opaque = store.work.asks(earlier).write as u32;
+                let answer = removed(&keys.dialect, opaque, is_there);
+                fault = ask(&mut store, earlier, &answer, 100);
+            }
+            fault
+        };
+        assert_eq!((says(true, 3, 1), says(false, 13, 1)), (None, None), "{:?}", keys.dialect);
+        assert_eq!(says(false, 3, 1), Some(ErrorKind::Missing), "it was written before");
+        assert_eq!(says(true, 13, 1), Some(ErrorKind::Stale), "it was removed before");
+        assert_eq!(says(false, 3, 2), None, "another thread may have removed it");
+        assert_eq!(says(true, 13, 2), None);
+    }
+}
+
+#[test]
+fn of_a_key_that_may_be_gone_by_itself_no_removal_has_to_find_it() {
+    for change in [|keys: &mut Keys| keys.evicts = true, |keys: &mut Keys| keys.expires_s = 1] {
+        let mix = vec![(Operation::Delete, 1)];
+        let mut keys = Keys { mix, count: 10, chosen: Chosen::Sequential, ..keys() };
+        change(&mut keys);
+        let mut store = Store::new(&Plan { connections: 1, ..plan(&keys) }, &keys);
+        assert_eq!(ask(&mut store, 3, b":0\r\n", 100), None);
+        assert_eq!(ask(&mut store, 13, b":1\r\n", 100), Some(ErrorKind::Stale));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Whatever is asked in whatever dialect, an honest store is found to be one, however its
@@ -128,7 +168,8 @@ proptest! {
         for dialect in dialects() {
             let mix = [(Operation::Get, 60), (Operation::Set, 30), (Operation::Delete, deletes)];
             let keys = Keys { dialect, mix: mix.into(), count: 20, value_bytes: 24..=300, ..keys() };
-            let mut store = Store::new(&Plan { seed, ..plan(&keys) }, &keys);
+            // What one thread alone removes is looked at more closely.
+            let mut store = Store::new(&Plan { seed, connections: 1, ..plan(&keys) }, &keys);
             let mut contents = preloaded(&store);
             for number in 0..200 {
                 let answer = answer(&store, &mut contents, number);

@@ -12,12 +12,12 @@
 pub(crate) mod choice;
 pub mod read_back;
 pub(crate) mod register;
-pub(crate) mod value;
+pub mod value;
 
 use std::sync::Arc;
 
 use self::choice::{Choice, PRELOADED};
-use self::register::Register;
+use self::register::{FoundBefore, Register};
 use self::value::Values;
 use crate::outcome::fault::{Fault, show};
 use crate::outcome::{ErrorKind, KeysSeen};
@@ -39,6 +39,8 @@ pub(crate) struct KeysWork {
     register: Register,
     /// The thread: the writer that its values name.
     pub(crate) writer: u16,
+    /// Whether nobody else writes meanwhile.
+    is_alone: bool,
     seen: KeysSeen,
 }
 
@@ -48,19 +50,23 @@ pub(crate) enum Reply<'a> {
     Value(Option<&'a [u8]>),
     /// The same of several keys.
     Values(&'a mut dyn Iterator<Item = Option<&'a [u8]>>),
-    /// A key was stored or removed.
-    Done,
+    /// A key was stored.
+    Stored,
+    /// A key was removed, if it was there.
+    Removed { was_there: bool },
     /// The store refused, in these words; with what a client may do about it.
     Refused { words: &'a [u8], advice: &'static str },
 }
 
 impl KeysWork {
-    pub(crate) fn new(keys: &Keys, values: Values, seed: u64) -> KeysWork {
+    pub(crate) fn new(keys: &Keys, values: Values, seed: u64, is_alone: bool) -> KeysWork {
+        let remembers = keys.reads_what_it_writes() || is_alone && keys.deletes();
         KeysWork {
             choice: Choice::new(keys, seed),
             values,
-            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }, seed),
+            register: Register::new(if remembers { keys.count } else { 0 }, seed),
             writer: 0,
+            is_alone,
             keys: Arc::new(keys.clone()),
             seen: KeysSeen::default(),
         }
@@ -170,6 +176,33 @@ impl KeysWork {
         Some(fault(ErrorKind::Missing, format!("{} isn't there, and was written", shown(key))))
     }
 
+    /// Holds what a store says of a key that it removed to what is known of it: whether it was there.
+    /// What others may have written meanwhile, or the store may have thrown away, decides nothing.
+    fn judge_removal(&mut self, asked: choice::KeyAsked, was_there: bool) -> Option<Box<Fault>> {
+        let found = self.register.found_by(asked.key, asked.write).filter(|_| self.is_alone)?;
+        let key = shown(asked.key);
+        let before = match found {
+            FoundBefore::Nobodys if self.keys.are_there => "the preload".to_string(),
+            FoundBefore::Nobodys => return None,
+            FoundBefore::Write(write) if self.asks(write).operation == Operation::Delete => {
+                if !was_there {
+                    return None;
+                }
+                self.seen.stale += 1;
+                let example =
+                    format!("{key} was removed once more, and request {write} had done so");
+                return Some(fault(ErrorKind::Stale, example));
+            }
+            FoundBefore::Write(write) => format!("request {write}"),
+        };
+        if was_there || self.keys.evicts || self.keys.expires_s > 0 {
+            return None;
+        }
+        self.seen.missing += 1;
+        let example = format!("{key} wasn't there to be removed, and {before} had written it");
+        Some(fault(ErrorKind::Missing, example))
+    }
+
     /// Whether a key's value was written so lately that it was there still when it was asked for.
     /// Of the preload nobody knows when it was.
     fn cannot_have_expired(&mut self, key: u64, of: Asked) -> bool {
@@ -202,9 +235,14 @@ impl Work for KeysWork {
                 let example = format!("the server says: \"{}\"{advice}", show(words));
                 Some(fault(ErrorKind::ServerError, example))
             }
-            Reply::Done => {
+            Reply::Stored => {
                 self.register.is_done(asked.key, asked.write, (of.sent, of.at));
                 None
+            }
+            Reply::Removed { was_there } => {
+                let fault = self.judge_removal(asked, was_there);
+                self.register.is_done(asked.key, asked.write, (of.sent, of.at));
+                fault
             }
             Reply::Value(value) => self.judge_key(value, asked.key, of),
             Reply::Values(values) => {

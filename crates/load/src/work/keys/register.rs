@@ -3,7 +3,8 @@
 //! A write that was acknowledged before another one of the same key was even sent is overwritten
 //! once that is acknowledged too: who then asks and gets it has read a stale value, or the later
 //! write was lost. That is so for any store that claims that its reads see its writes. Of writes
-//! under way together either may be the last, and of other threads' nothing is known here.
+//! under way together either may be the last, and of other threads' nothing is known here. Where
+//! there is one thread alone, its writes also tell whether a key is there.
 
 use super::choice::PRELOADED;
 use crate::plan::template::mix;
@@ -38,16 +39,28 @@ struct Own {
     since: u64,
     /// How long it had taken by then, in µs, rounded up.
     took_us: u32,
-    under_way: u32,
+    under_way: u16,
+    /// Whether nothing has come to the key since the last write, or ever.
+    is_settled: bool,
 }
 
 impl Own {
-    const NOTHING: Own = Own { alone: NONE, last: NONE, since: 0, took_us: 0, under_way: 0 };
+    const NOTHING: Own =
+        Own { alone: NONE, last: NONE, since: 0, took_us: 0, under_way: 0, is_settled: true };
 
     /// The last write, if it was acknowledged before that time.
     fn written_by(&self, asked: u64) -> Option<u64> {
         (self.last != NONE && asked >= self.since).then_some(self.last)
     }
+}
+
+/// What a key had when a write came to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FoundBefore {
+    /// What was there before the thread's first write.
+    Nobodys,
+    /// What this write made of it.
+    Write(u64),
 }
 
 impl Register {
@@ -67,12 +80,17 @@ impl Register {
     /// A write is about to be sent.
     pub(crate) fn begins(&mut self, key: u64, write: u64) {
         let Some(own) = self.own(key) else { return };
-        // One that is sent again is under way already.
+        // One that is sent again is under way already, and may have been done.
         if own.alone == write {
+            own.is_settled = false;
             return;
         }
-        own.alone = if own.under_way == 0 { write } else { NONE };
-        own.under_way += 1;
+        if own.under_way == 0 {
+            own.alone = write;
+        } else {
+            (own.alone, own.is_settled) = (NONE, false);
+        }
+        own.under_way = own.under_way.saturating_add(1);
     }
 
     /// A write was sent at this time, and acknowledged at that. One that never was stays under way
@@ -81,9 +99,20 @@ impl Register {
         let Some(own) = self.own(key) else { return };
         own.under_way = own.under_way.saturating_sub(1);
         if own.alone == write {
-            (own.alone, own.last, own.since) = (NONE, write, at);
+            (own.alone, own.last, own.since, own.is_settled) = (NONE, write, at, true);
             own.took_us = u32::try_from(at.saturating_sub(sent).div_ceil(1000)).unwrap_or(u32::MAX);
         }
+    }
+
+    /// What a key had when this write came to it: that of another, or what was there before all.
+    /// `None` where it isn't known.
+    pub(crate) fn found_by(&mut self, key: u64, write: u64) -> Option<FoundBefore> {
+        let own = self.own(key)?;
+        (own.alone == write && own.is_settled).then_some(if own.last == NONE {
+            FoundBefore::Nobodys
+        } else {
+            FoundBefore::Write(own.last)
+        })
     }
 
     /// The write after which this one may not be read any more by who asked at that time.
@@ -171,6 +200,30 @@ mod tests {
         register.is_done(3, 10, (5_000_000, 7_000_500));
         assert_eq!(register.written_at(3, 7_000_499), None);
         assert_eq!(register.written_at(3, 8_000_000), Some(4_999_500), "it is told no later");
+    }
+
+    /// Else a store is blamed for what the client itself couldn't know.
+    #[test]
+    fn what_a_key_had_is_known_where_no_other_write_was_under_way() {
+        let mut register = Register::new(100, 7);
+        let found = |register: &mut Register, write| register.found_by(3, write);
+        register.begins(3, 10);
+        assert_eq!(found(&mut register, 10), Some(FoundBefore::Nobodys));
+        register.is_done(3, 10, (1, 1));
+        register.begins(3, 20);
+        assert_eq!(found(&mut register, 20), Some(FoundBefore::Write(10)));
+        register.begins(3, 20);
+        assert_eq!(found(&mut register, 20), None, "it was sent again, and may have been done");
+        register.is_done(3, 20, (2, 2));
+        register.begins(3, 30);
+        register.begins(3, 40);
+        register.is_done(3, 40, (3, 3));
+        register.is_done(3, 30, (3, 3));
+        register.begins(3, 50);
+        assert_eq!(found(&mut register, 50), None, "either of two may have been the last");
+        register.is_done(3, 50, (4, 4));
+        register.begins(3, 60);
+        assert_eq!(found(&mut register, 60), Some(FoundBefore::Write(50)));
     }
 
     #[test]

@@ -22,7 +22,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Makes values and checks them.
 #[derive(Debug, Clone)]
-pub(crate) struct Values {
+pub struct Values {
     seed: u64,
     bytes: RangeInclusive<u32>,
 }
@@ -38,9 +38,30 @@ pub(crate) struct Header {
     pub length: u32,
 }
 
+/// What a key is called in a store.
+pub fn key_called(key: u64) -> String {
+    super::shown(key)
+}
+
 impl Values {
-    pub(crate) fn new(seed: u64, bytes: RangeInclusive<u32>) -> Values {
+    /// Those of a load with this seed, whose values have so many bytes.
+    pub fn new(seed: u64, bytes: RangeInclusive<u32>) -> Values {
         Values { seed, bytes }
+    }
+
+    /// The value that a write gives a key.
+    pub fn value(&self, write: u64, key: u64) -> Vec<u8> {
+        let mut value = Vec::new();
+        self.append(write, key, 0, &mut value);
+        value
+    }
+
+    /// The write that a value is of, if it is whole and of this key.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub fn write_of(&self, value: &[u8], key: u64) -> Result<u64, String> {
+        self.check(value, key).map(|header| header.write)
     }
 
     /// The bytes that the value of a write has.
