@@ -256,6 +256,8 @@ fn who_cant_be_measured_is_named_with_the_reason() {
     fails(&[&varies], 1, &["differently each time, with 1, 2, 3 bytes", "--expect-body"]);
     fails(&["--expect-body", "no such text", &good(&lab)], 1, &["doesn't hold", "--expect-body"]);
     fails(&["--path", "/nowhere", &good(&lab)], 1, &["status 400", "--path"]);
+    // Else it passes the first look, and each of its trials fails.
+    fails(&[&server(&lab, "daemon")], 1, &["it forked away", "in the foreground"]);
     lab.assert_nothing_is_left();
     assert!(!lab.path("runs").exists(), "nothing was measured");
 }

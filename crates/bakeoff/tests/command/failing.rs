@@ -50,7 +50,7 @@ const FAILING: [Failing; 10] = [
         "forks-away",
         Is::Server("daemon"),
         "",
-        &["it forked away", "`run` has to start it in the foreground"],
+        &["it forked away", "it has to be started in the foreground"],
     ),
     (
         "listens-elsewhere",

@@ -204,7 +204,11 @@ impl Looking<'_> {
             }
             // Of several ports one may be for something else, such as metrics.
             if let Some(first) = seen.into_iter().min_by_key(First::status) {
-                return Ok(first);
+                // Trials take nobody for a server who has ended, though a child of his answers.
+                return match self.kept.exited() {
+                    Some(exit) => Err(ended(self.kept, &exit, "before all its answers were in")),
+                    None => Ok(first),
+                };
             }
             if let Some(exit) = self.kept.exited() {
                 return Err(ended(self.kept, &exit, "before it answered"));

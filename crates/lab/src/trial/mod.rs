@@ -530,7 +530,7 @@ fn ended(kept: &Kept, exit: &Exit, when: &str) -> String {
     match exit.code {
         Some(0) if lives_on => format!(
             "it forked away: its first process ended with {} {when}, and others of it live on; \
-             `run` has to start it in the foreground",
+             it has to be started in the foreground",
             exit.how
         ),
         _ => format!("it ended with {} {when}", exit.how),

@@ -212,6 +212,13 @@ impl Keys {
             "a get asks for at least one key".into()
         } else if self.together > 1 && self.dialect == Dialect::MemcachedMeta {
             "a meta command asks for one key: ask for several by the text protocol".into()
+        } else if self.expires_s > MEMCACHED_EXPIRES_S_MAX
+            && !matches!(self.dialect, Dialect::Resp(_))
+        {
+            format!(
+                "memcached takes an expiry of more than {MEMCACHED_EXPIRES_S_MAX} s (30 days) for a \
+                 date, one of 1970, and keeps nothing: give fewer seconds, or none"
+            )
         } else if let Chosen::Zipf { skew } | Chosen::Latest { skew } = self.chosen
             && !(skew > 0.0 && skew.is_finite())
         {
@@ -229,6 +236,8 @@ impl Keys {
 
 /// Keys have twelve digits.
 const COUNT_MAX: u64 = 1_000_000_000_000;
+/// What is more is a Unix time to memcached (its `doc/protocol.txt`, "Expiration times").
+const MEMCACHED_EXPIRES_S_MAX: u32 = 30 * 24 * 60 * 60;
 /// What Redis and memcached take at most lies above.
 pub const VALUE_BYTES_MAX: u32 = 64 << 20;
 /// A value's header says whose it is.
@@ -275,6 +284,12 @@ pub(crate) mod tests {
         assert!(wrong(|keys| keys.count = u64::MAX).contains("at most"));
         assert!(wrong(|keys| keys.mix.clear()).contains("no operation"));
         assert!(wrong(|keys| keys.value_bytes = 8..=8).contains("at least 24"));
+        for dialect in [Dialect::MemcachedText, Dialect::MemcachedMeta] {
+            let far = Keys { dialect, expires_s: 2_592_001, ..keys() };
+            assert!(far.check().unwrap_err().contains("30 days"), "each key is gone at once");
+            assert_eq!(Keys { expires_s: 2_592_000, ..far }.check(), Ok(()));
+        }
+        assert_eq!(Keys { expires_s: u32::MAX, ..keys() }.check(), Ok(()), "Redis counts on");
         assert!(
             wrong(|keys| keys.value_bytes = RangeInclusive::new(200, 100)).contains("are none")
         );

@@ -18,7 +18,8 @@ const OWN_LABELS: [&str; 7] = ["study", "contender", "cores", "pace", "verdict",
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();
     let rows = exported_rows(run);
-    let ids = figure_names(run, without_unit);
+    // With their units: `x` in seconds and a count called `x_seconds` are two.
+    let names = figure_names(run, metric);
     let dimensions = dimension_names(run, name, &OWN_LABELS);
     for figure in &run.study.figures {
         let points = rows.iter().flat_map(|row| row.points(run));
@@ -27,11 +28,10 @@ pub(super) fn text(run: &Run) -> String {
         if points.is_empty() {
             continue;
         }
-        let unit = unit(figure.unit);
-        let behind = unit.map_or(String::new(), |unit| format!("_{unit}"));
-        let name = format!("bakeoff_{}{behind}", ids[&*figure.id]);
+        let name = format!("bakeoff_{}", names[&*figure.id]);
         text.push_str(&format!("# TYPE {name} gauge\n"));
-        if let Some(unit) = unit {
+        // A name has to end with its unit, and one that had to be told apart doesn't.
+        if let Some(unit) = unit(figure.unit).filter(|unit| name.ends_with(*unit)) {
             text.push_str(&format!("# UNIT {name} {unit}\n"));
         }
         text.push_str(&format!("# HELP {name} {}\n", escaped(&figure.title)));
@@ -69,16 +69,17 @@ fn labels(run: &Run, point: &ExportedFigure, dimensions: &BTreeMap<&str, String>
     labels.collect::<Vec<_>>().join(",")
 }
 
-/// A figure's name, to which its unit is added.
-fn without_unit(figure: &Figure) -> String {
+/// A figure's name with the base unit in place of its own.
+fn metric(figure: &Figure) -> String {
     let id = name(&figure.id);
-    let unit = match figure.unit {
+    let own = match figure.unit {
         Unit::Micros | Unit::CpuMicros => "_us",
         Unit::Bytes => "_bytes",
         Unit::PerSecond => "_per_s",
         Unit::Count => return id,
     };
-    id.trim_end_matches(unit).into()
+    let id = id.trim_end_matches(own);
+    unit(figure.unit).map_or_else(|| id.into(), |unit| format!("{id}_{unit}"))
 }
 
 /// What a metric's name ends with.

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use report::export::{Format, export};
 use result::Run;
+use result::figure::Unit;
 use result::finding::Verdict;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -170,6 +171,30 @@ fn no_name_ends_as_if_it_had_a_number_of_processors() {
     let names = go.lines().filter(|line| line.starts_with("Benchmark"));
     let names: Vec<&str> = names.map(|line| line.split(' ').next().unwrap()).collect();
     assert!(!names.is_empty() && names.iter().all(|it| it.ends_with("/level=zstd%2D8")), "{go}");
+}
+
+/// Once each has its unit behind it, a time called `pause` and a count called `pause_seconds` are
+/// one metric with two meanings, and a reader of OpenMetrics refuses the whole text.
+#[test]
+fn figures_that_fall_together_with_their_units_are_told_apart() {
+    let mut run = with(Verdict::Valid);
+    let mut figure = run.study.figures[0].clone();
+    for (id, unit) in [("pause_us", Unit::Micros), ("pause_seconds", Unit::Count)] {
+        (figure.id, figure.unit) = (id.into(), unit);
+        run.study.figures.push(figure.clone());
+        for row in &mut run.outcomes[0].rows {
+            let estimate = row.figures.values().next().cloned();
+            row.figures.insert(id.into(), estimate.expect("a row has a figure"));
+        }
+    }
+    for (format, is_head) in [(Format::OpenMetrics, "# TYPE "), (Format::Go, "Unit ")] {
+        let text = text(&run, format);
+        let mut heads: Vec<&str> = text.lines().filter(|line| line.starts_with(is_head)).collect();
+        let all = heads.len();
+        heads.sort_unstable();
+        heads.dedup();
+        assert_eq!(heads.len(), all, "two figures are one to {}: {text}", format.word());
+    }
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::commands::load::target;
+
 /// The longest name: it is a folder's, and stands in tables.
 const NAME_CHARS_MAX: usize = 40;
 /// Time for a connection on this machine.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
-/// The scheme of a server that runs already.
-const SCHEME: &str = "http://";
 
 /// Somebody who takes part.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,18 +71,37 @@ impl What {
         if text.trim().is_empty() {
             return Err("one of the commands is empty".into());
         }
-        if text.starts_with("https://") {
-            return Err(format!("{text}: TLS isn't there yet; give an http:// URL"));
+        if text.parse::<SocketAddr>().is_ok() || is_port_of_localhost(text) {
+            return Err(format!("{text} is no command; of a server that runs write http://{text}"));
         }
-        let Some(rest) = text.strip_prefix(SCHEME) else { return Ok(What::Command(text.into())) };
-        let (host, path) = match rest.find('/') {
+        let Some((scheme, rest)) = url(text) else { return Ok(What::Command(text.into())) };
+        let shown = target::shown(text);
+        match scheme.to_ascii_lowercase().as_str() {
+            "http" => {}
+            "https" => {
+                return Err(format!("{shown}: TLS isn't there yet; give an http:// URL"));
+            }
+            _ => {
+                return Err(format!(
+                    "{shown}: a duel asks by http:// URLs alone; of stores give the commands that \
+                     start them, with --mix"
+                ));
+            }
+        }
+        // What is behind # is the client's own, and never sent.
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (host, path) = match rest.find(['/', '?']) {
             Some(at) => (&rest[..at], Some(&rest[at..])),
             None => (rest, None),
         };
-        let path = path.filter(|&path| path != "/").map(String::from);
+        let path = path.map(|path| match path.strip_prefix('?') {
+            Some(query) => format!("/?{query}"),
+            None => path.into(),
+        });
+        let path = path.filter(|path| path != "/");
         let address = address(host).ok_or_else(|| {
             format!(
-                "{text}: a duel asks a server by its address, so that its Host is the same for \
+                "{shown}: a duel asks a server by its address, so that its Host is the same for \
                  all: give an IP address or `localhost`, and a port if it isn't 80"
             )
         })?;
@@ -121,13 +140,24 @@ pub fn program(command: &str, here: &Path) -> Option<PathBuf> {
     files.find(|file| file.is_file())
 }
 
+/// The scheme of a URL, and what is behind it; `None` of a command.
+fn url(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = text.split_once("://")?;
+    let is_scheme = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    (!scheme.is_empty() && scheme.chars().all(is_scheme)).then_some((scheme, rest))
+}
+
+fn is_port_of_localhost(text: &str) -> bool {
+    text.strip_prefix("localhost:").is_some_and(|port| port.parse::<u16>().is_ok())
+}
+
 fn address(host: &str) -> Option<SocketAddr> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
         _ => (host, 80),
     };
     match name {
-        "localhost" => Some(of_localhost(port)),
+        name if name.eq_ignore_ascii_case("localhost") => Some(of_localhost(port)),
         name => Some(SocketAddr::new(name.trim_matches(['[', ']']).parse::<IpAddr>().ok()?, port)),
     }
 }
@@ -203,6 +233,11 @@ mod tests {
         assert_eq!(parse("http://localhost:3000"), ("127.0.0.1:3000".into(), None));
         assert_eq!(parse("http://[::1]:80/"), ("[::1]:80".into(), None));
         assert_eq!(parse("http://10.0.0.1/x?y=1"), ("10.0.0.1:80".into(), Some("/x?y=1".into())));
+        // Else one is taken for a command, or the server is asked for what no browser asks.
+        assert_eq!(parse("HTTP://LocalHost:9#top"), ("127.0.0.1:9".into(), None));
+        assert_eq!(parse("http://10.0.0.1?y=1#z"), ("10.0.0.1:80".into(), Some("/?y=1".into())));
+        let command = "curl http://10.0.0.1";
+        assert_eq!(What::parse(command), Ok(What::Command(command.into())));
     }
 
     #[test]
@@ -224,6 +259,10 @@ mod tests {
             refused(&["./a", " "], &[]),
             refused(&["./a", "https://localhost"], &[]),
             refused(&["./a", "http://example.org/"], &[]),
+            refused(&["./a", "127.0.0.1:3000"], &[]),
+            refused(&["./a", "localhost:3000"], &[]),
+            refused(&["./a", "http://me:secret@127.0.0.1/"], &[]),
+            refused(&["./a", "redis://:secret@127.0.0.1"], &[]),
             refused(&["./a"], &["b"]),
             refused(&["./a"], &["../b=./b"]),
             refused(&["./a"], &["a=./b"]),

@@ -23,7 +23,7 @@ pub mod quantity;
 mod run;
 mod sink;
 mod summary;
-mod target;
+pub mod target;
 mod words;
 
 use std::process::ExitCode;

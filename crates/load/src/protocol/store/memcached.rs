@@ -88,6 +88,14 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     matches!(word, Some(b"ERROR" | b"SERVER_ERROR" | b"CLIENT_ERROR"))
 }
 
+/// What a refusal of a meta command means for who asked, where its words alone don't tell.
+pub(super) fn advice(refusal: &[u8]) -> &'static str {
+    match refusal {
+        b"ERROR" => ": it knows no meta commands, as memcached before 1.6; leave --meta out",
+        _ => "",
+    }
+}
+
 fn no_answer(expected: ExpectedReply, line: &[u8]) -> String {
     format!("no answer to a {}: \"{}\"", expected.operation.name(), show(line))
 }

@@ -308,10 +308,10 @@ impl Protocol for Store {
     fn may_be_unasked(&mut self, bytes: &[u8]) -> usize {
         let mut used = 0;
         while self.is_third()
-            && let Ok(Some(end)) = resp::push(&bytes[used..])
+            && let Ok(Some(end)) = resp::aside(&bytes[used..])
         {
+            self.pushes += u64::from(bytes[used] == resp::PUSH);
             used += end;
-            self.pushes += 1;
         }
         used
     }
@@ -340,7 +340,8 @@ impl Store {
                 let words = &bytes[words];
                 let advice = match self.dialect {
                     Dialect::Resp(_) => resp::advice(words),
-                    Dialect::MemcachedText | Dialect::MemcachedMeta => "",
+                    Dialect::MemcachedText => "",
+                    Dialect::MemcachedMeta => memcached::advice(words),
                 };
                 self.work.worth(of, Reply::Refused { words, advice })
             }
@@ -360,9 +361,9 @@ impl Store {
     /// Takes an answer from its first byte on.
     fn take(&mut self, bytes: &[u8], of: Asked) -> Fed {
         let asked = self.work.asks(of.number);
-        let parsed = if self.is_third() && bytes.first() == Some(&b'>') {
+        let parsed = if self.is_third() && resp::is_aside(bytes) {
             // What is whole was passed over.
-            resp::push(bytes).map(|_| Parsed::More(1))
+            resp::aside(bytes).map(|_| Parsed::More(1))
         } else {
             self.parse(bytes, self.expected(asked), asked.key)
         };

@@ -12,6 +12,11 @@ use crate::plan::keys::{Operation, Resp};
 const DEPTH_MAX: u32 = 8;
 /// Bytes of such an answer: it is kept until it is whole.
 pub(super) const GREETING_BYTES_MAX: usize = 64 << 10;
+/// The bytes before a value that say what it is ("Verbatim strings").
+const FORMAT_BYTES: usize = b"txt:".len();
+/// The first byte of a message that nobody asked for, and of what is told beside a reply.
+pub(super) const PUSH: u8 = b'>';
+const ATTRIBUTE: u8 = b'|';
 /// Elements of a nested value.
 const ELEMENTS_MAX: usize = 1_000;
 
@@ -110,7 +115,7 @@ pub(super) fn parse(
     expected: ExpectedReply,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
-    let is_value = matches!(bytes.first(), Some(b'$' | b'_'));
+    let is_value = matches!(bytes.first(), Some(b'$' | b'_' | b'='));
     if is_value && expected.operation == Operation::Get && expected.keys == 1 {
         return Ok(match value(bytes, 0, expected)? {
             Ok((value, end)) => Parsed::Whole(end, Answer::Value(value)),
@@ -125,6 +130,16 @@ pub(super) fn parse(
     let whole = |answer| Ok(Parsed::Whole(after, answer));
     match (first.first(), expected.operation) {
         (Some(b'-'), _) => whole(Answer::Refused(1..first.len())),
+        // The words of RESP3's long errors stand behind their length.
+        (Some(b'!'), _) => match length(&first[1..], super::LINE_BYTES_MAX) {
+            None => other(),
+            Some(words) if bytes.len() < after + words + 2 => {
+                Ok(Parsed::More(after + words + 2 - bytes.len()))
+            }
+            Some(words) => {
+                Ok(Parsed::Whole(after + words + 2, Answer::Refused(after..after + words)))
+            }
+        },
         (_, Operation::Set) if first == b"+OK" => whole(Answer::Stored),
         (_, Operation::Delete) if first == b":0" => whole(Answer::Removed(false)),
         (_, Operation::Delete) if first == b":1" => whole(Answer::Removed(true)),
@@ -163,15 +178,21 @@ fn value(bytes: &[u8], at: usize, expected: ExpectedReply) -> Result<Result<Valu
         return Ok(Ok((None, begin)));
     }
     let no_value = || format!("no value: \"{}\"", show(first));
-    let digits = first.strip_prefix(b"$").ok_or_else(no_value)?;
-    let Some(length) = length(digits, expected.value_bytes_max) else {
+    // In RESP3 a value may say by three letters what it is, before a colon.
+    let (digits, format) = match first.split_first() {
+        Some((b'$', digits)) => (digits, 0),
+        Some((b'=', digits)) => (digits, FORMAT_BYTES),
+        _ => return Err(no_value()),
+    };
+    let length = length(digits, expected.value_bytes_max + format).filter(|it| *it >= format);
+    let Some(length) = length else {
         let most = expected.value_bytes_max;
         return Err(format!("a value of more than {most} bytes, or none: \"{}\"", show(first)));
     };
     let end = begin + length;
     match bytes.get(end..end + 2) {
         None => Ok(Err(end + 2 - bytes.len())),
-        Some(b"\r\n") => Ok(Ok((Some(begin..end), end + 2))),
+        Some(b"\r\n") => Ok(Ok((Some(begin + format..end), end + 2))),
         Some(_) => Err("a value without an end".into()),
     }
 }
@@ -179,21 +200,39 @@ fn value(bytes: &[u8], at: usize, expected: ExpectedReply) -> Result<Result<Valu
 /// What a refusal means for who asked, where its words alone don't tell.
 pub(super) fn advice(refusal: &[u8]) -> &'static str {
     match refusal.split(|byte| *byte == b' ').next() {
-        Some(b"MOVED" | b"ASK") => {
+        Some(b"MOVED" | b"ASK" | b"CLUSTERDOWN" | b"CROSSSLOT") => {
             ": it is part of a cluster, whose keys lie on several servers, and bakeoff load does \
              not speak with clusters yet"
+        }
+        Some(b"READONLY") => {
+            ": it is a replica, which takes no writes; ask the primary, or only read what is \
+             there (--mix get=1 --no-preload)"
+        }
+        Some(b"NOAUTH") => ": it wants a password, as redis://:PASSWORD@HOST",
+        Some(b"NOPROTO") => ": it speaks no RESP3; leave --resp3 out",
+        Some(b"LOADING") => ": it isn't ready yet; wait until it is",
+        Some(b"ERR") if refusal.starts_with(b"ERR unknown command 'HELLO'") => {
+            ": it speaks no RESP3; leave --resp3 out"
+        }
+        Some(b"ERR") if refusal.starts_with(b"ERR max number of clients") => {
+            ": it takes fewer connections; raise its maxclients, or ask for fewer (-c)"
         }
         _ => "",
     }
 }
 
-/// Where a message ends that nobody asked for (RESP3, "Pushes"); `None` if it isn't whole, or the
-/// bytes begin with something else.
+/// Whether bytes begin with what stands beside replies in RESP3: a message that nobody asked for
+/// ("Pushes"), or attributes of the reply behind them.
+pub(super) fn is_aside(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), Some(&PUSH | &ATTRIBUTE))
+}
+
+/// Where that ends; `None` if it isn't whole, or the bytes begin with something else.
 ///
 /// # Errors
 /// What makes it none, for people.
-pub(super) fn push(bytes: &[u8]) -> Result<Option<usize>, String> {
-    if bytes.first() != Some(&b'>') {
+pub(super) fn aside(bytes: &[u8]) -> Result<Option<usize>, String> {
+    if !is_aside(bytes) {
         return Ok(None);
     }
     let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
@@ -213,7 +252,8 @@ pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
         && let Some((refusal, _)) = line(bytes).map_err(malformed)?
     {
         let words = show(&refusal[1..]);
-        let why = format!("the server refused the connection's first words: \"{words}\"");
+        let advice = advice(&refusal[1..]);
+        let why = format!("the server refused the connection's first words: \"{words}\"{advice}");
         return Err((ErrorKind::ServerError, why));
     }
     let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
@@ -229,15 +269,15 @@ fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
     let Some((first, after)) = line(bytes)? else { return Ok(None) };
     let strange = || format!("no answer to a connection's first words: \"{}\"", show(first));
     let Some((sign, rest)) = first.split_first() else { return Err(strange()) };
-    let elements = match sign {
+    let elements = match *sign {
         b'+' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
         b'$' | b'=' => {
             let length = length(rest, super::LINE_BYTES_MAX).ok_or_else(strange)?;
             let end = after + length + 2;
             return Ok((bytes.len() >= end).then_some(end));
         }
-        b'*' | b'~' | b'>' => length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
-        b'%' => 2 * length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
+        b'*' | b'~' | PUSH => length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
+        b'%' | ATTRIBUTE => 2 * length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
         _ => return Err(strange()),
     };
     let depth = depth.checked_sub(1).ok_or_else(strange)?;

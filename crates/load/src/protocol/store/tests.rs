@@ -539,3 +539,47 @@ fn a_preload_is_known_by_its_keys() {
     store.work.values.append(PRELOADED | 5, 5, 0, &mut value);
     assert!(room.ends_with(&[&value[..], b"\r\n"].concat()));
 }
+
+/// A client that doesn't know them takes a reply for rubbish, or for a value that it isn't.
+#[test]
+fn what_resp3_says_beside_and_around_a_value_is_read() {
+    let third = Resp { is_third: true, ..Resp::default() };
+    let mut store = store(&Keys { dialect: Dialect::Resp(third), ..keys() });
+    let number = first(&store, Operation::Get);
+    let contents = preloaded(&store);
+    let value = &contents[&store.work.asks(number).key];
+    let plain = [format!("${}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat();
+    let named = [format!("={}\r\ntxt:", value.len() + 4).as_bytes(), value, b"\r\n"].concat();
+    let attribute = [&b"|1\r\n+ttl\r\n:3600\r\n"[..], &plain].concat();
+    for (answer, right) in [
+        (&named[..], None),
+        (&attribute, None),
+        (b"=3\r\ntxt\r\n", Some(ErrorKind::Malformed)),
+        (b"!21\r\nSYNTAX invalid syntax\r\n", Some(ErrorKind::ServerError)),
+        (b"!-1\r\n", Some(ErrorKind::Malformed)),
+    ] {
+        for pieces in [1, 9, 999] {
+            let came = ask(&mut store, number, answer, pieces);
+            assert_eq!(came, right, "{:?} in pieces of {pieces}", String::from_utf8_lossy(answer));
+        }
+    }
+    assert_eq!(store.keys_seen().unwrap().pushes, 0, "attributes are counted as messages");
+}
+
+#[test]
+fn a_refusal_says_what_can_be_done_about_it() {
+    for (refusal, advice) in [
+        ("MOVED 1 a:1", "cluster"),
+        ("CLUSTERDOWN x", "cluster"),
+        ("READONLY x", "ask the primary"),
+        ("NOAUTH x", "redis://:PASSWORD@HOST"),
+        ("NOPROTO x", "leave --resp3 out"),
+        ("ERR unknown command 'HELLO', with args", "leave --resp3 out"),
+        ("ERR max number of clients reached", "(-c)"),
+    ] {
+        let told = super::resp::advice(refusal.as_bytes());
+        assert!(told.contains(advice), "{refusal} is told without a way out: {told:?}");
+    }
+    assert_eq!(super::resp::advice(b"ERR syntax error"), "", "advice that doesn't fit");
+    assert!(super::memcached::advice(b"ERROR").contains("leave --meta out"));
+}

@@ -541,6 +541,22 @@ mod tests {
         assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"], "the rest is not its");
     }
 
+    /// In a run of milliseconds each pause of a scheduler would be called one.
+    #[test]
+    fn a_wait_of_less_than_ten_milliseconds_is_no_stall() {
+        let of = |longest: u64| {
+            let mut outcome = quiet();
+            outcome.window = Duration::from_millis(50);
+            outcome.seconds = vec![Second { good: 10_000, ..Second::default() }];
+            outcome.response.good.reset();
+            outcome.response.good.record_n(20_000, 10_000).unwrap();
+            outcome.response.good.record(longest).unwrap();
+            ids(Arrivals::Closed, &outcome)
+        };
+        assert_eq!(of(9_000_000), [""; 0]);
+        assert_eq!(of(12_000_000), ["closed_loop_stalled"]);
+    }
+
     #[test]
     fn seconds_without_an_answer_are_a_stall() {
         let mut outcome = quiet();
