@@ -18,6 +18,8 @@ use crate::study::Data;
 
 /// The file's name in the trial's folder.
 pub const FILE: &str = "made";
+/// Bytes of it at most: whoever counts them may read them all at once.
+const BYTES_MAX: u64 = 1 << 30;
 
 /// Counts what stands in the file: figures, by their ids. Somebody who asks to stop meanwhile
 /// gets none.
@@ -30,10 +32,7 @@ pub fn count(
     file: &Path,
     stop: &Stop,
 ) -> Result<BTreeMap<String, f64>, String> {
-    // A link leads to what may be another's.
-    if !fs::symlink_metadata(file).is_ok_and(|it| it.is_file()) {
-        return Err("it wrote nothing to the file that `--made` names".into());
-    }
+    is_countable(file)?;
     let made = vec!["--made".into(), file.display().to_string()];
     let command = [data.counted_by.clone(), setting_and_seed(what), made].concat();
     let failed = |why: String| format!("`{}`: {why}", data.counted_by.join(" "));
@@ -49,6 +48,19 @@ pub fn count(
     figures(&printed).map_err(failed)
 }
 
+/// Whether a contender wrote the file, and not more than can be looked through.
+fn is_countable(file: &Path) -> Result<(), String> {
+    // A link leads to what may be another's.
+    let written = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file);
+    match written.map(|it| it.len()) {
+        None => Err("it wrote nothing to the file that `--made` names".into()),
+        Some(bytes) if bytes > BYTES_MAX => Err(format!(
+            "it wrote {bytes} bytes to the file that `--made` names, and {BYTES_MAX} are the most"
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
 fn figures(printed: &str) -> Result<BTreeMap<String, f64>, String> {
     let figures: Option<BTreeMap<String, f64>> = serde_json::from_str(printed).ok();
     figures.filter(|them| them.values().all(|&number| is_a_figure(number))).ok_or_else(|| {
@@ -60,6 +72,25 @@ fn figures(printed: &str) -> Result<BTreeMap<String, f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else a contender has another's file counted as its own, or takes all memory by one that is
+    /// hardly there.
+    #[test]
+    fn what_is_counted_is_a_file_of_its_own_and_not_too_large() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let file = fs::File::create(path("made")).unwrap();
+        assert_eq!(is_countable(&path("made")), Ok(()));
+        file.set_len(BYTES_MAX + 1).unwrap();
+        let why = is_countable(&path("made")).unwrap_err();
+        assert!(why.starts_with("it wrote 1073741825 bytes to the file"), "{why}");
+        std::os::unix::fs::symlink(path("made"), path("link")).unwrap();
+        fs::create_dir(path("folder")).unwrap();
+        for name in ["link", "folder", "none"] {
+            let why = is_countable(&path(name)).unwrap_err();
+            assert_eq!(why, "it wrote nothing to the file that `--made` names", "{name}");
+        }
+    }
 
     #[test]
     fn figures_are_an_object_of_numbers() {
