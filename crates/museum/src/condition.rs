@@ -3,7 +3,9 @@
 //! the process: a binding and a namespace end with it, and an empty control group
 //! has a name that the next run knows.
 
+use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +13,10 @@ use keeper::Order;
 use keeper::cgroup::Trees;
 use keeper::kept::Kept;
 use keeper::leftovers;
+use lab::place::disk;
 use lab::ready::programs;
 use result::evidence::Place;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags};
 
 use crate::mistake::{Neighbours, NeighboursOf, Sabotage};
@@ -26,6 +30,8 @@ pub struct Conditions {
     _binding: Option<Binding>,
     _quota: Option<Quota>,
     _ports: Option<FewPorts>,
+    _memory: Option<DataInMemory>,
+    _loop_devices: Option<OtherMount>,
 }
 
 impl Conditions {
@@ -39,6 +45,8 @@ impl Conditions {
             _binding: sabotage.cpus.map(Binding::to).transpose()?,
             _quota: sabotage.cpu_quota.map(Quota::of).transpose()?,
             _ports: sabotage.client_ports.map(FewPorts::between).transpose()?,
+            _memory: sabotage.data_in_memory.then(DataInMemory::of_trials).transpose()?,
+            _loop_devices: sabotage.no_loop_devices.then(without_loop_devices).transpose()?,
         })
     }
 }
@@ -168,6 +176,93 @@ fn loopback_up() -> std::io::Result<()> {
     match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// What trials write lies in memory: `$TMPDIR`, and where data of stores go instead.
+#[derive(Debug)]
+struct DataInMemory {
+    before: Option<OsString>,
+    _mount: OtherMount,
+}
+
+impl DataInMemory {
+    fn of_trials() -> Result<DataInMemory, String> {
+        // The set-up's files lie there, and would be hidden.
+        if std::env::temp_dir().starts_with(disk::ON_DISK) {
+            return Err(format!(
+                "couldn't put memory in place of {}: $TMPDIR is there",
+                disk::ON_DISK
+            ));
+        }
+        let memory = |at: &Path| mount(c"tmpfs", at, c"tmpfs", MountFlags::NOSUID, None);
+        let mount = OtherMount::over(Path::new(disk::ON_DISK), memory)?;
+        let before = std::env::var_os(TMPDIR);
+        set_tmpdir(Some(disk::ON_DISK.into()));
+        Ok(DataInMemory { before, _mount: mount })
+    }
+}
+
+impl Drop for DataInMemory {
+    fn drop(&mut self) {
+        set_tmpdir(self.before.take());
+    }
+}
+
+const TMPDIR: &str = "TMPDIR";
+
+fn set_tmpdir(folder: Option<OsString>) {
+    // SAFETY: no other thread runs between two runs but the one that waits for signals, which
+    // looks at no environment.
+    unsafe {
+        match folder {
+            Some(folder) => std::env::set_var(TMPDIR, folder),
+            None => std::env::remove_var(TMPDIR),
+        }
+    }
+}
+
+/// As in a container: no disk can be made of a file.
+fn without_loop_devices() -> Result<OtherMount, String> {
+    OtherMount::over(Path::new("/dev/loop-control"), |at| mount_bind(c"/dev/null", at))
+}
+
+/// This thread, and those that it starts, in a mount namespace of its own with something else at
+/// one path.
+#[derive(Debug)]
+struct OtherMount {
+    namespace: OwnedFd,
+    folder: OwnedFd,
+}
+
+impl OtherMount {
+    fn over(path: &Path, mount: fn(&Path) -> rustix::io::Result<()>) -> Result<OtherMount, String> {
+        let failed = |error: io::Error| {
+            format!("couldn't mount over {}, which takes root: {error}", path.display())
+        };
+        let open = |path: &str| fs::File::open(path).map(OwnedFd::from).map_err(failed);
+        let before = (open("/proc/thread-self/ns/mnt")?, open(".")?);
+        // SAFETY: of what threads may share only the root and current folders are parted from the
+        // others, which nothing here relies on.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }
+            .map_err(|error| failed(error.into()))?;
+        let other = OtherMount { namespace: before.0, folder: before.1 };
+        // Else the mount would be passed on to where this namespace came from.
+        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+            .and_then(|()| mount(path))
+            .map_err(|error| failed(error.into()))?;
+        Ok(other)
+    }
+}
+
+impl Drop for OtherMount {
+    fn drop(&mut self) {
+        // SAFETY: as above. A thread that shares its current folder with others can't change its
+        // namespace.
+        let _ = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) };
+        let kind = Some(LinkNameSpaceType::Mount);
+        let _ = rustix::thread::move_into_link_name_space(self.namespace.as_fd(), kind);
+        let _ = rustix::process::fchdir(&self.folder);
     }
 }
 

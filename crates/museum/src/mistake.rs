@@ -106,6 +106,12 @@ pub struct Sabotage {
     pub neighbours: Option<Neighbours>,
     /// Connections may begin at these ports only: the first and the last.
     pub client_ports: Option<(u16, u16)>,
+    /// Whether what trials write lies on a file system in memory.
+    #[serde(default)]
+    pub data_in_memory: bool,
+    /// Whether the machine has no loop devices, so that it can't be stopped for a store.
+    #[serde(default)]
+    pub no_loop_devices: bool,
     /// A program of the mistake's folder that asks a store in the place of bakeoff's client.
     pub client: Option<Spanned<String>>,
     /// Programs and libraries that it takes, as a contender names its own.
@@ -121,7 +127,9 @@ impl Sabotage {
             || self.cpus.is_some()
             || self.cpu_quota.is_some()
             || self.neighbours.is_some()
-            || self.client_ports.is_some();
+            || self.client_ports.is_some()
+            || self.data_in_memory
+            || self.no_loop_devices;
         run.is_none() && changes.is_empty() && client.is_none() && !in_conditions
     }
 }

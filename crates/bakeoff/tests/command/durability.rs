@@ -17,12 +17,13 @@ const EATMYDATA: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
 /// A study of stores with one that is the test's own, in this mode. It promises to lose nothing.
 pub fn lab_with(mode: &str, environment: &str) -> Lab {
     let lab = Lab::of_stores();
-    lab.write("studies/s/it/durable.py", include_str!("../fixture/durable.py"));
+    let program = ("durable.py", include_str!("../fixture/durable.py"));
+    let run = lab.python("studies/s/it", program, mode);
     let more = format!(
         "needs = {{ python3 = \"python3\" }}\nspeaks = \"memcached\"\n{environment}\n[promises]\n\
          process_s = 0\nmachine_s = 0\npower_s = 0\nsource = \"its own words\""
     );
-    lab.contender("it", &format!("[\"python3\", \"$SOURCE/durable.py\", \"{mode}\"]"), &more);
+    lab.contender("it", &run, &more);
     if mode == "no-checksum" {
         // A record of several pages is sooner cut within.
         lab.change_study("value_bytes = [100]", "value_bytes = [20_000]");

@@ -5,7 +5,7 @@
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
-//! - [`liars`]: programs and stores that lie, beside what is said to find them out;
+//! - [`liars`]: servers, programs and stores that lie, beside what is said to find them out;
 //! - [`own_servers`]: requests with headers and bodies, and secrets, in `duel` and `study.toml`;
 //! - [`pages`]: the pages that a newcomer goes through, gone through;
 //! - [`rust_alone`]: on a machine with nothing but Rust;

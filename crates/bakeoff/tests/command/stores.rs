@@ -78,8 +78,8 @@ fn a_store_that_lost_what_it_acknowledged_is_found_out() {
 
 /// A store that lies in this way, and a run of it that is asked this.
 pub fn lying(lab: &Lab, mode: &str) {
-    lab.write(&format!("studies/s/{mode}/lying.py"), include_str!("../fixture/lying.py"));
-    let run = format!("[\"python3\", \"$SOURCE/lying.py\", \"{mode}\"]");
+    let folder = format!("studies/s/{mode}");
+    let run = lab.python(&folder, ("lying.py", include_str!("../fixture/lying.py")), mode);
     lab.contender(mode, &run, "needs = { python3 = \"python3\" }\nspeaks = \"redis\"");
 }
 

@@ -9,7 +9,7 @@ const CUTS_INVALID: f64 = 1.0 / 10.0;
 
 pub(super) const KEEP_ALIVE: Check = Check {
     id: "keep-alive",
-    signal: "Where connections are kept: how many of them the server ended in order, after an answer or between two, by good answers. Connections that it broke off are errors.",
+    signal: "Where connections are kept: how many of them the server ended, after an answer or in place of the next, by good answers. Connections that it broke off within an answer are errors.",
     threshold: "fewer than 1 in 2,000 answers, invalid from 1 in 10",
     why: "A new connection costs client and server several times what an answer costs. A server that cuts one in 2,000 answers loses some tenths of a per cent, as much as identical entries differ by. A limit of requests a connection also cuts all connections at about the same time. One in 10 is nearer to a load without keep-alive.",
     fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",

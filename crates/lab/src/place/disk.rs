@@ -13,7 +13,7 @@ const RAMFS: u64 = 0x8584_58f6;
 const OVERLAY: u64 = 0x794c_7630;
 /// Where folders go whose data have to lie on a disk, if those of `$TMPDIR` lie in memory. It
 /// keeps what is in it over a restart (hier(7)), so it is on a disk where there is one.
-const ON_DISK: &str = "/var/tmp";
+pub const ON_DISK: &str = "/var/tmp";
 
 /// How often that disk was flushed since the machine started, whoever asked for it; `None`
 /// where it doesn't tell: there is no disk below a file system in memory, kernels before 5.5 don't

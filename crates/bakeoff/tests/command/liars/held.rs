@@ -1,0 +1,519 @@
+//! What a page says that is found out, and who else than `make liars` sees to it: a test of `make
+//! test`, or a mistake of `make mistakes`.
+
+/// A page's sentence, and who holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    /// In the page's own words.
+    pub sentence: &'static str,
+    /// Who holds it.
+    pub by: Holder,
+}
+
+/// Who holds a sentence.
+#[derive(Debug, Clone, Copy)]
+pub enum Holder {
+    /// The test of this name.
+    Test(&'static str),
+    /// The mistake of this name.
+    Mistake(&'static str),
+}
+
+const fn test(sentence: &'static str, name: &'static str) -> Held {
+    Held { sentence, by: Holder::Test(name) }
+}
+
+const fn mistake(sentence: &'static str, name: &'static str) -> Held {
+    Held { sentence, by: Holder::Mistake(name) }
+}
+
+/// The sentences of each page.
+pub const HELD: &[(&str, &[Held])] = &[
+    (
+        "docs/checks/arithmetic.md",
+        &[
+            test(
+                "Where one doesn't hold, something was lost, counted twice or timed wrongly.",
+                "a_request_lost_or_counted_twice_makes_the_figures_invalid",
+            ),
+            test(
+                "If that work takes a quarter of the time, the server has fewer requests at once than the load's name says.",
+                "littles_law_tells_when_connections_wait_for_the_client",
+            ),
+            test(
+                "Half a nanosecond is one or two instructions: no unit of any work takes less.",
+                "a_program_that_counts_more_than_its_cpu_time_allows_is_found",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/client-limit.md",
+        &[
+            mistake("A client that is always busy measures itself.", "slow-client"),
+            mistake(
+                "A thread that computes for a quarter of the time, and waits for its processor for the rest, has nothing to spare either.",
+                "maker-suite-client",
+            ),
+            mistake(
+                "If the threads of a pool wait for one lock, each sleeps most of the time, and yet together they fill the processor that they take turns on.",
+                "slow-store-client",
+            ),
+            test(
+                "If a second client doesn't raise the rate, the server was the limit all the same",
+                "a_second_client_tells_whose_the_limit_was",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/contract.md",
+        &[
+            mistake("In 2009 one that didn't parse HTTP won.", "no-parsing"),
+            test(
+                "If it hangs so in two trials in a row, before the load or after it, it is given up for the run.",
+                "who_hangs_in_the_contract_before_the_load_or_after_it_is_given_up",
+            ),
+            test(
+                "A contender whose process fails in a trial has one finding of that trial, which is this one.",
+                "a_contender_that_died_has_one_finding",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/cpu-quota.md",
+        &[mistake(
+            "When a quota is used up, all its threads stop until the period ends, for up to 0.1 s.",
+            "cpu-quota",
+        )],
+    ),
+    (
+        "docs/checks/disk-writes.md",
+        &[test(
+            "A file system in memory, as `/tmp` often is, hands nothing to a disk.",
+            "a_log_on_a_file_system_in_memory_casts_doubt_and_none_is_counted_twice",
+        )],
+    ),
+    (
+        "docs/checks/errors.md",
+        &[mistake(
+            "A client that runs out of ports fails before the server is asked.",
+            "few-ports",
+        )],
+    ),
+    (
+        "docs/checks/evictions.md",
+        &[mistake("Values that a store says it threw away", "evicted-keys")],
+    ),
+    (
+        "docs/checks/fair-answers.md",
+        &[test(
+            "In an open loop it is invalid from one for a hundred connections on, and suspect below.",
+            "connections_that_were_asked_and_left_waiting_are_found_in_both_loops",
+        )],
+    ),
+    (
+        "docs/checks/frequency.md",
+        &[
+            test(
+                "A change of more than 10 % within one trial is heat, a power limit, or a governor that hasn't settled.",
+                "a_drop_in_frequency_casts_doubt",
+            ),
+            test(
+                "In both cases a fixed piece of work is timed instead.",
+                "where_the_machine_doesnt_tell_work_is_timed",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/fresh-process.md",
+        &[test(
+            "A server that was running already has a past that nobody saw",
+            "of_servers_that_run_already_it_is_said_what_cant_be_seen",
+        )],
+    ),
+    (
+        "docs/checks/lateness.md",
+        &[test(
+            "A request that was sent late has waited in the client, and its response time has that wait.",
+            "a_late_client_casts_doubt_on_response_times",
+        )],
+    ),
+    (
+        "docs/checks/load-arrived.md",
+        &[
+            mistake("a limit of 1,024 connections makes 5,000 look easy.", "worker-connections"),
+            mistake("In 2009 that was read as a server's latency.", "small-backlog"),
+        ],
+    ),
+    (
+        "docs/checks/memory.md",
+        &[
+            mistake(
+                "The contender's own control group knows which kills were its own.",
+                "memory-limit-store",
+            ),
+            test(
+                "Memory that lies in swap answers a thousand times more slowly.",
+                "swap_casts_doubt_and_a_swapped_contender_is_invalid",
+            ),
+            test(
+                "A fault that waits for a disk stops its thread for 0.1 to 10 ms",
+                "faults_that_wait_for_a_disk_cast_doubt",
+            ),
+            test(
+                "Near its limit, a contender spends its time on giving memory back.",
+                "a_contender_at_its_limit_casts_doubt",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/misses.md",
+        &[
+            mistake(
+                "In 2009 a client's reads of keys that don't exist were counted as hits.",
+                "missing-keys",
+            ),
+            mistake(
+                "In 2026 the test suite of a store's maker had reads of which 90 % missed, and nobody saw it.",
+                "maker-suite-misses",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/network.md",
+        &[test(
+            "Its limit is how fast processors copy memory, twice for each byte.",
+            "a_load_that_is_mostly_copying_casts_doubt",
+        )],
+    ),
+    (
+        "docs/checks/offered-rate.md",
+        &[
+            test(
+                "A generator that offers less than it says measures at another rate than the figure has.",
+                "a_client_that_offers_another_rate_makes_the_figures_invalid",
+            ),
+            test(
+                "Where all contenders are compared at one rate, a contender that answers less did less work.",
+                "who_doesnt_hold_the_rate_of_all_is_invalid",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/optimised-build.md",
+        &[
+            mistake(
+                "These builds are for finding mistakes, and 2 to 50 times slower.",
+                "debug-build",
+            ),
+            mistake(
+                "Many compilers don't optimise unless they are told to.",
+                "debug-build-messages",
+            ),
+            test(
+                "So a script makes a figure *suspect* only.",
+                "a_word_in_a_script_of_the_build_casts_doubt",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/order.md",
+        &[mistake(
+            "But a rate that depends on when it was measured is not the contender's alone.",
+            "fixed-order",
+        )],
+    ),
+    (
+        "docs/checks/own-account.md",
+        &[mistake(
+            "It takes CPU time before `ready`, or shows no work in the warm-up, or counts at once what took longer.",
+            "done-before",
+        )],
+    ),
+    (
+        "docs/checks/pressure.md",
+        &[
+            test(
+                "From 1 % on, the slowest hundredth of the answers may be those that waited",
+                "a_contender_that_waits_casts_doubt_and_for_long_is_invalid",
+            ),
+            test(
+                "A client that waits takes its own time for the server's.",
+                "a_client_that_waits_does_the_same_whatever_is_known_of_the_contender",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/quiet-machine.md",
+        &[
+            mistake(
+                "A build in the background moves a figure more than most contenders differ",
+                "noisy-neighbour",
+            ),
+            test(
+                "What the host takes from a virtual machine shows as steal.",
+                "a_host_that_takes_time_is_seen",
+            ),
+            test(
+                "From a whole core on, that may decide between two contenders.",
+                "a_build_on_the_other_cores_is_felt_in_memory_and_clock",
+            ),
+            test(
+                "A CGI server that forks twice a request keeps the keeper busy.",
+                "what_bakeoff_itself_uses_is_not_hidden",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/replication.md",
+        &[
+            mistake(
+                "A difference up to the noise floor is a tie, whatever this check says.",
+                "best-of-three",
+            ),
+            test(
+                "Nobody is ranked without six blocks and an A/A pair.",
+                "few_blocks_or_no_twin_are_not_checked",
+            ),
+            test(
+                "Such a machine tells only large differences.",
+                "identical_entries_far_apart_cast_doubt_on_all",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/runtime.md",
+        &[
+            mistake(
+                "Code that is still being compiled is slower than it will be, and its compiler takes time from it.",
+                "cold-jit",
+            ),
+            test(
+                "A heap so small that a tenth of the time goes into collecting it is a setting, not the server.",
+                "a_heap_that_is_collected_all_the_time_casts_doubt",
+            ),
+            test(
+                "But if a tenth of its code comes within the window, it is still starting.",
+                "modules_that_are_still_loaded_cast_doubt_where_that_is_when_they_are_compiled",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/same-answers.md",
+        &[
+            mistake(
+                "An idle server may send each client another number, and a busy one the same number to all clients of a second.",
+                "same-number",
+            ),
+            mistake(
+                "A server that leaves out a part of the job once it is busy is faster for it",
+                "short-bodies",
+            ),
+            test(
+                "As soon as the load is over the whole contract is gone through again.",
+                "a_step_that_fails_after_the_load_makes_the_figures_invalid",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/server-cores.md",
+        &[
+            mistake("in 2009 Go first ran on one of eight.", "one-core"),
+            test(
+                "A thread that binds itself elsewhere leaves them too",
+                "a_contender_that_binds_itself_to_another_processor_is_found_out",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/shared-cores.md",
+        &[mistake("On shared cores a cheaper client makes a faster server", "same-core")],
+    ),
+    (
+        "docs/checks/steady.md",
+        &[mistake("A rate that still rises is a warm-up.", "cold-jit-messages")],
+    ),
+    (
+        "docs/checks/survives.md",
+        &[
+            mistake(
+                "What tells them apart is a rung that couldn't be checked, so the one may be ranked before the other for what it leaves out.",
+                "class-without-a-rung",
+            ),
+            mistake(
+                "On a file system in memory (tmpfs, ramfs, an overlay on one) a sync returns at once.",
+                "data-in-memory",
+            ),
+        ],
+    ),
+    (
+        "docs/durability.md",
+        &[
+            test(
+                "| honest, but `libeatmydata` has its syncs do nothing | `machine` |",
+                "a_store_whose_syncs_do_nothing_is_found_out_where_its_machine_stops",
+            ),
+            test(
+                "| honest: a sync before each answer | nowhere: it loses none |",
+                "a_store_that_syncs_every_write_loses_none_on_any_rung",
+            ),
+            test(
+                "| SQLite, `journal_mode=WAL`, `synchronous=FULL` | nowhere |",
+                "sqlite_loses_nothing_with_a_full_sync",
+            ),
+            test(
+                "| Redis 7.0, `appendfsync always` | nowhere |",
+                "redis_loses_nothing_that_it_always_synced",
+            ),
+            mistake("Stores are therefore ranked within a class", "durability"),
+            mistake("A promise of 0 is a promise of 0.", "forgotten-persistence"),
+            mistake(
+                "If it still has a key of this cut, the rung is *not checked: its data lie elsewhere*.",
+                "data-elsewhere",
+            ),
+            test(
+                "If it still refuses, the rung is *not checked*: what it has isn't known.",
+                "a_store_that_refuses_is_waited_for_and_never_corrupt",
+            ),
+            test(
+                "**Lost** is an acknowledged write whose key has no value afterwards, or a value of an earlier version.",
+                "what_was_acknowledged_has_to_be_there_in_its_version_or_a_later_one",
+            ),
+            test(
+                "**Holes** are lost writes with a later write that is there",
+                "a_later_write_that_is_there_makes_a_hole_though_it_was_in_flight",
+            ),
+            test(
+                "Every byte of a value follows from its key, its version and the seed, so each byte is compared.",
+                "a_value_with_another_byte_is_found",
+            ),
+            test(
+                "**Doesn't start** is a store that gives no right answer on its own data in time",
+                "a_store_that_cant_start_or_acknowledges_nothing_is_not_checked",
+            ),
+            test(
+                "**Corrupt** is a key with what was never written to it: a version that was never sent, another key's value, other bytes, a part of a value.",
+                "what_was_never_sent_is_corrupt_and_not_lost_besides",
+            ),
+            test(
+                "A store **kept its word** if its losses lie within the seconds that its `contender.toml` says",
+                "a_promise_is_kept_by_who_loses_no_more",
+            ),
+            test(
+                "A cut that lost nothing needs 30 acknowledged writes to show anything.",
+                "a_cut_of_a_handful_of_writes_shows_nothing_unless_it_lost_some",
+            ),
+            test(
+                "A promise is **not tried** where no cut could have broken it.",
+                "a_promise_of_more_than_was_written_is_not_tried_and_never_kept",
+            ),
+            test(
+                "A class has two ends where a rung wasn't checked.",
+                "a_class_has_two_ends_where_a_rung_between_them_isnt_known",
+            ),
+            test(
+                "A sequence after which they differ is shortened to the few steps that show it.",
+                "a_cache_is_what_two_pictures_of_a_disk_are",
+            ),
+        ],
+    ),
+    (
+        "docs/contenders.md",
+        &[
+            test(
+                "A contender is bound to its processors before it starts, and has to stay on them.",
+                "a_contender_that_binds_itself_to_another_processor_is_found_out",
+            ),
+            test(
+                "At the trial's end the folder is gone, and so is every process that the contender started, also one that forked away.",
+                "a_contender_that_forks_away_is_found_and_ended",
+            ),
+            test(
+                "If the store acknowledged a key and doesn't have it, that is an error.",
+                "a_store_that_lost_what_it_acknowledged_is_found_out",
+            ),
+            test(
+                "After the window the store is asked how many keys it has, and how many values it threw away.",
+                "keys_that_nobody_wrote_speak_against_a_store",
+            ),
+            test(
+                "A line that comes more than 0.5 s after the one before is [a finding](checks/own-account.md).",
+                "work_that_was_done_at_another_time_than_it_is_counted_casts_doubt",
+            ),
+            test(
+                "A program that tells another number has no figure.",
+                "no_number_of_a_line_costs_others_their_figures",
+            ),
+            test(
+                "So payloads in another order have another sum.",
+                "payloads_in_another_order_are_found_where_order_counts",
+            ),
+            test(
+                "So no round has what was done in the last one, and nothing can be kept from it.",
+                "records_that_never_change_are_found",
+            ),
+            test(
+                "A change there is one of the contender: a run that has measured it isn't resumed then",
+                "a_change_in_a_shared_folder_changes_the_digest_and_a_build_there_does_not",
+            ),
+            test(
+                "A contender is given up if it fails to start twice in a row",
+                "a_server_that_was_given_up_is_measured_once_it_is_mended",
+            ),
+            test(
+                "What is wrong in the file is refused before anything is built, with its line",
+                "what_is_known_before_builds_is_refused_before_them",
+            ),
+            test(
+                "Otherwise the path is refused with its line, because a change there would go unnoticed.",
+                "a_path_into_a_folder_that_is_not_named_has_its_line",
+            ),
+            test(
+                "A word in capitals that is almost one of these is refused with its line",
+                "what_is_almost_a_placeholder_or_was_left_to_be_filled_in_has_its_line",
+            ),
+            test(
+                "If the value turns up in what the contender writes or answers, it is replaced by `$DATABASE_URL` before that is kept.",
+                "a_duel_of_a_post_with_secrets_leaves_them_in_no_file",
+            ),
+            test(
+                "If it is missing, the build ends with exit code 69 (`EX_UNAVAILABLE` of sysexits.h), and the contender is *absent*.",
+                "who_is_absent_is_told_from_whose_build_fails",
+            ),
+            test(
+                "`bakeoff durability` holds the store to it.",
+                "a_store_that_keeps_nothing_is_found_out_where_its_process_dies",
+            ),
+        ],
+    ),
+    (
+        "docs/study-toml.md",
+        &[
+            test(
+                "Not to find a lead is no proof that there is none.",
+                "not_to_find_a_lead_is_no_proof_that_there_is_none",
+            ),
+            test(
+                "What wasn't measured is told beside the claim.",
+                "what_was_not_measured_decides_nothing",
+            ),
+        ],
+    ),
+    (
+        "docs/duel.md",
+        &[
+            test(
+                "What a duel can't see of such a server is *not checked*",
+                "of_servers_that_run_already_it_is_said_what_cant_be_seen",
+            ),
+            test(
+                "Where a file in it changes between them, such as a log or a database, [fresh-process](checks/fresh-process.md) says *not checked*.",
+                "a_folder_that_trials_leave_something_in_is_told_of",
+            ),
+        ],
+    ),
+];
+
+/// Each with its page.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static Held)> {
+    HELD.iter().flat_map(|(page, held)| held.iter().map(move |it| (*page, it)))
+}

@@ -1,0 +1,322 @@
+//! Who lies how, and what finds it out: in the words of a page, in lists of those that are measured
+//! together.
+
+use super::{By, Liar};
+
+const CONTRACT: &str = "docs/checks/contract.md";
+const ERRORS: &str = "docs/checks/errors.md";
+const SAME_ANSWERS: &str = "docs/checks/same-answers.md";
+const OWN_ACCOUNT: &str = "docs/checks/own-account.md";
+const DISK_WRITES: &str = "docs/checks/disk-writes.md";
+const EVICTIONS: &str = "docs/checks/evictions.md";
+const ONE_CEILING: &str = "docs/checks/one-ceiling.md";
+const DURABILITY: &str = "docs/durability.md";
+const DUEL: &str = "docs/duel.md";
+
+const fn liar(page: &'static str, sentence: &'static str, mode: &'static str, by: By) -> Liar {
+    Liar { page, sentence, mode, by }
+}
+
+const fn by(check: &'static str) -> By {
+    By::Check(check)
+}
+
+const MUST_REFUSE: &str = "Four more requests are nearly right, and RFC 9112 says that a server must refuse them: one without Host (3.2), one with two lengths that differ and one with a length that is no number (6.3), and one with a space between a header's name and the colon (5.1).";
+const IN_ORDER_TO_END: &str = "If a connection ends after an answer, it has to end in order: a reset may take the answer with it.";
+
+/// Of a study of servers that are asked before the load, and after it.
+pub const OF_CONTRACT: [Liar; 10] = [
+    liar(CONTRACT, MUST_REFUSE, "no-host", by("contract")),
+    liar(CONTRACT, MUST_REFUSE, "two-lengths", by("contract")),
+    liar(CONTRACT, MUST_REFUSE, "no-number", by("contract")),
+    liar(CONTRACT, MUST_REFUSE, "space-in-name", by("contract")),
+    liar(CONTRACT, "for what it has to refuse;", "takes-anything", by("contract")),
+    liar(
+        CONTRACT,
+        "byte by byte; in two pieces with a pause between them",
+        "by-pieces",
+        by("contract"),
+    ),
+    liar(CONTRACT, "as a pipelined pair;", "one-a-piece", by("contract")),
+    liar(CONTRACT, "for the Date;", "no-date", by("contract")),
+    liar(CONTRACT, "as HEAD;", "says-head", by("contract")),
+    liar(CONTRACT, IN_ORDER_TO_END, "resets", by("contract")),
+];
+
+const OTHERS_ANSWER: &str =
+    "A body without the request's own nonce is the answer of somebody else, or none.";
+const ERRORS_COST_LESS: &str =
+    "An error costs less than an answer, so a rate with errors in it compares nothing.";
+const ONE_LONG_WAIT: &str = "A connection that was answered once and then left waiting gives one long wait and no more, which no rate and no percentile shows";
+const OPENED_AGAIN: &str = "A server may end a kept connection. No request is lost, since the client opens the connection again. But opening it is work that other contenders don't have.";
+const NEVER_ACCEPTED: &str = "The kernel establishes connections also for a server that never accepts them, so all looks well to the client.";
+const NO_PERCENTILE: &str = "So a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it";
+const TWO_PARTS: &str = "A server that writes an answer in two parts, without `TCP_NODELAY`, waits for that acknowledgement with the second part.";
+const IDLE_CORES: &str =
+    "a server that leaves cores idle is limited by its configuration or by something else.";
+const A_LOG: &str =
+    "An access log that one server has on and the others have off is work that isn't compared.";
+const SENDS_LESS: &str = "A server that sends less has less to make and to copy.";
+const ONE_RATE: &str =
+    "If three have one rate and different costs, the rate is that of something that they share.";
+
+/// Of servers that are under load for a second.
+pub const OF_LOAD: [Liar; 14] = [
+    liar(ERRORS, OTHERS_ANSWER, "other-id", by("errors")),
+    liar(ERRORS, OTHERS_ANSWER, "says-sorry", by("errors")),
+    liar(ERRORS, ERRORS_COST_LESS, "turns-away", by("errors")),
+    liar(ERRORS, ERRORS_COST_LESS, "breaks-off", by("errors")),
+    liar(
+        SAME_ANSWERS,
+        "If other answers leave something out, their length shows it.",
+        "no-server",
+        by("same-answers"),
+    ),
+    liar("docs/checks/fair-answers.md", ONE_LONG_WAIT, "hangs", by("fair-answers")),
+    liar("docs/checks/keep-alive.md", OPENED_AGAIN, "cuts", by("keep-alive")),
+    liar("docs/checks/keep-alive.md", OPENED_AGAIN, "resets-kept", by("keep-alive")),
+    liar("docs/checks/load-arrived.md", NEVER_ACCEPTED, "accepts-two", by("load-arrived")),
+    liar("docs/checks/delayed-ack.md", TWO_PARTS, "two-writes", by("delayed-ack")),
+    liar("docs/checks/server-cores.md", IDLE_CORES, "sleeps", by("server-cores")),
+    liar(DISK_WRITES, A_LOG, "logs", by("disk-writes")),
+    liar(
+        DISK_WRITES,
+        "What the contender writes to its standard output or error.",
+        "prints",
+        by("disk-writes"),
+    ),
+    liar("docs/checks/answers-alike.md", SENDS_LESS, "short", by("answers-alike")),
+];
+
+/// Of servers that are under load for some seconds.
+pub const OF_SECONDS: [Liar; 7] = [
+    liar(
+        SAME_ANSWERS,
+        "After a load of 2.2 s or more the Date has to be another one.",
+        "old-date",
+        by("same-answers"),
+    ),
+    liar(
+        "docs/checks/stall.md",
+        "A second at half the rate is a stall, and the mean hides it.",
+        "one-second",
+        by("stall"),
+    ),
+    liar(
+        "docs/checks/steady.md",
+        "One that falls has met a limit (memory, ports, a full queue).",
+        "slows",
+        by("steady"),
+    ),
+    liar("docs/checks/hidden-tail.md", NO_PERCENTILE, "stands-still", by("hidden-tail")),
+    liar(ONE_CEILING, ONE_RATE, "ceiling-0", by("one-ceiling")),
+    liar(ONE_CEILING, ONE_RATE, "ceiling-1", by("one-ceiling")),
+    liar(ONE_CEILING, ONE_RATE, "ceiling-3", by("one-ceiling")),
+];
+
+/// Of a duel with one that is honest. They are named as the modes of the server.
+pub const OF_DUELS: [Liar; 4] = [
+    liar(DUEL, "Every answer under load is held to it.", "hello", by("errors")),
+    liar(
+        DUEL,
+        "Where bodies differ in length, the check [answers-alike](checks/answers-alike.md) doubts the figures.",
+        "short",
+        by("answers-alike"),
+    ),
+    liar(
+        DUEL,
+        "Where bodies differ from one answer to the next, as those with a counter or a time do, that is told",
+        "counts",
+        By::Told("with another body each time"),
+    ),
+    liar(
+        "docs/checks/fresh-process.md",
+        "A file that one trial leaves behind, such as a cache or a database, is the next one's past.",
+        "leaves-a-file",
+        By::NotChecked("fresh-process"),
+    ),
+];
+
+const STUDY_TOML: &str = "docs/study-toml.md";
+
+/// Of a study that makes claims which aren't so.
+pub const OF_CLAIMS: [Liar; 3] = [
+    liar(
+        STUDY_TOML,
+        "The lead has to be larger than chance and the noise floor.",
+        "honest ahead of honest-again",
+        By::NotHeld,
+    ),
+    liar(
+        STUDY_TOML,
+        "It *doesn't hold* if one of them is shown to be ahead, or equal.",
+        "sleeps ahead of honest",
+        By::NotHeld,
+    ),
+    liar(
+        STUDY_TOML,
+        "If the figures that decide are *suspect* or *not checked in full*, this stands beside the word",
+        "prints ahead of sleeps",
+        By::NotHeld,
+    ),
+];
+
+const ITS_CLOCK: &str = "A clock that stands still makes any rate.";
+const ITS_SUM: &str =
+    "Work that was left out, counted twice or counted before it was done gives another sum.";
+const OTHER_WAY: &str =
+    "A program that leaves out the work and makes the right sum in another way isn't found.";
+const REFUSED: &str = "A line with a number that no program can tell is refused when it is read";
+const NO_FIGURE: &str = "A trial has no figure if a line can't be read, an account goes backwards, or the program ends before its result.";
+const AHEAD: &str = "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right.";
+const LATE: &str =
+    "Lines come every 200 ms; where none comes for longer, nobody knows when the work was done.";
+
+/// Of a study that has its contenders sum payloads.
+pub const OF_PAYLOADS: [Liar; 15] = [
+    liar(CONTRACT, ITS_SUM, "counts-twice", by("contract")),
+    liar(CONTRACT, OTHER_WAY, "sums-alone", By::Nothing),
+    liar(CONTRACT, ITS_CLOCK, "stopped-clock", by("contract")),
+    liar(CONTRACT, ITS_CLOCK, "fast-clock", by("contract")),
+    liar(CONTRACT, ITS_CLOCK, "slow-clock", by("contract")),
+    liar(CONTRACT, NO_FIGURE, "garbage", By::NoFigure),
+    liar(CONTRACT, NO_FIGURE, "no-result", By::NoFigure),
+    liar(CONTRACT, NO_FIGURE, "tells-at-the-end", By::NoFigure),
+    liar(CONTRACT, REFUSED, "boasts", By::NoFigure),
+    liar(CONTRACT, REFUSED, "extreme-t-1e308", By::NoFigure),
+    liar(CONTRACT, REFUSED, "extreme-result--5", By::NoFigure),
+    liar(CONTRACT, REFUSED, "extreme-done-1152921504606846976", By::NoFigure),
+    liar(OWN_ACCOUNT, AHEAD, "works-ahead", by("own-account")),
+    liar(OWN_ACCOUNT, AHEAD, "saves-up", by("own-account")),
+    liar(OWN_ACCOUNT, LATE, "pauses", by("own-account")),
+];
+
+/// Of one in which their order counts.
+pub const OF_ORDER: [Liar; 1] = [liar(
+    CONTRACT,
+    "Whoever reads them had each payload in its turn, with none lost and none twice.",
+    "not-in-order",
+    by("contract"),
+)];
+
+const OF_RECORDS: &str = "no record was kept from an earlier round.";
+
+/// Of one with records.
+pub const OF_RECORDS_KEPT: [Liar; 2] = [
+    liar(CONTRACT, OF_RECORDS, "one-record", by("contract")),
+    liar(CONTRACT, OF_RECORDS, "records-never-change", by("contract")),
+];
+
+const WRONG_VALUE: &str = "So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away.";
+
+/// Of a study of stores that are read and written.
+pub const OF_READS: [Liar; 6] = [
+    liar(ERRORS, WRONG_VALUE, "stale-cold", by("errors")),
+    liar(ERRORS, WRONG_VALUE, "zero-fills", by("errors")),
+    liar(ERRORS, WRONG_VALUE, "loses-some", by("errors")),
+    liar(ERRORS, "That is wrong at any time.", "early-wrong", by("errors")),
+    liar(
+        EVICTIONS,
+        "A store with more keys still has an older set.",
+        "tells-more",
+        by("evictions"),
+    ),
+    liar(
+        EVICTIONS,
+        "A store that throws values away does less work than one that keeps them",
+        "throws-away",
+        by("evictions"),
+    ),
+];
+
+const READ_BACK: &str = "A key has to have the value of its last write.";
+
+/// Of one whose work only writes.
+pub const OF_WRITES: [Liar; 4] = [
+    liar(SAME_ANSWERS, READ_BACK, "drops-some", by("same-answers")),
+    liar(SAME_ANSWERS, READ_BACK, "drops-all", by("same-answers")),
+    liar(SAME_ANSWERS, READ_BACK, "forgets-old", by("same-answers")),
+    liar(
+        EVICTIONS,
+        "A store with fewer keys than it acknowledged has lost some.",
+        "keeps-few",
+        by("evictions"),
+    ),
+];
+
+/// Of one whose stores may throw values away.
+pub const OF_MISSES: [Liar; 1] = [liar(
+    "docs/checks/misses.md",
+    "A store that says that there is no value does less than one that gives a value.",
+    "loses-some",
+    by("misses"),
+)];
+
+/// Of one whose stores are cut off before they are timed, on more connections than they are cut off
+/// with.
+pub const OF_FLUSHES: [Liar; 1] = [liar(
+    "docs/checks/flushes.md",
+    "A store with fewer flushes didn't wait for them while it was timed, though it did when it was cut off.",
+    "syncs-for-few",
+    by("flushes"),
+)];
+
+/// Of one whose stores are cut off before they are timed.
+pub const OF_CRASHES: [Liar; 1] = [liar(
+    "docs/checks/survives.md",
+    "A trial that writes ends with a crash, if the store was seen to survive its own.",
+    "keeps-when-cut",
+    by("survives"),
+)];
+
+/// Of stores that are cut off.
+pub const OF_CUTS: [Liar; 8] = [
+    liar(DURABILITY, "| keeps all in memory | `process` |", "null", By::Rung("process")),
+    liar(
+        DURABILITY,
+        "| acknowledges writes, and puts them to its file a little later | `process` |",
+        "acknowledges-early",
+        By::Rung("process"),
+    ),
+    liar(
+        DURABILITY,
+        "| honest, but its files lie in `/dev/shm` | `machine` |",
+        "in-memory",
+        By::Rung("machine"),
+    ),
+    liar(
+        DURABILITY,
+        "| honest, but its files lie beside its program | `machine`, as *its data lie elsewhere* |",
+        "in-source",
+        By::Elsewhere,
+    ),
+    liar(DURABILITY, "| syncs every tenth time | `machine` |", "every-tenth", By::Rung("machine")),
+    liar(
+        DURABILITY,
+        "| syncs a file, renames it, and doesn't sync the folder | `machine` |",
+        "forgets-folder",
+        By::Rung("machine"),
+    ),
+    liar(
+        DURABILITY,
+        "| has no checksum, and is cut off within a record | `machine`, as corrupt |",
+        "no-checksum",
+        By::Rung("machine"),
+    ),
+    liar(
+        DURABILITY,
+        "| writes past the page cache (`O_DIRECT`), and never has the disk flushed | `power` |",
+        "no-flush",
+        By::Rung("power"),
+    ),
+];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Liar> {
+    let servers =
+        OF_CONTRACT.iter().chain(&OF_LOAD).chain(&OF_SECONDS).chain(&OF_CLAIMS).chain(&OF_DUELS);
+    let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
+    let stores =
+        OF_READS.iter().chain(&OF_WRITES).chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
+    servers.chain(programs).chain(stores).chain(&OF_CUTS)
+}
