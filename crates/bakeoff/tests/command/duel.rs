@@ -367,5 +367,5 @@ fn stores_are_compared_by_their_commands() {
     lab.assert_nothing_is_left();
     let said = lab.bakeoff(&["duel", "--mix", "get", store, "redis://127.0.0.1"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    said.assert_complains(&["each with a command"]);
+    said.assert_complains(&["of stores give the commands that start them"]);
 }

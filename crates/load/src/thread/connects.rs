@@ -20,10 +20,10 @@ const AT_ONCE: u32 = 128;
 /// handshake on loopback is over before anybody has accepted it, so that it alone slows
 /// nothing down. A client that was kept from its processor doesn't catch up: what it opened
 /// then at once would be the overflow that the pace is there against.
-const FIRST: [Step; 3] = [
-    Step { until: 64, together: 4, apart_ns: 1_600_000 },
-    Step { until: 192, together: 8, apart_ns: 1_600_000 },
-    Step { until: u64::MAX, together: 32, apart_ns: 3_000_000 },
+const FIRST: [Pace; 3] = [
+    Pace { until: 64, together: 4, apart_ns: 1_600_000 },
+    Pace { until: 192, together: 8, apart_ns: 1_600_000 },
+    Pace { until: u64::MAX, together: 32, apart_ns: 3_000_000 },
 ];
 /// A handshake under way for so long, and for so many times as long as the slowest that was
 /// made, has probably lost its SYN to a full listen queue.
@@ -46,7 +46,7 @@ pub(crate) fn longest(connections: u32, timeout: Duration) -> Duration {
 }
 
 /// A part of the first connections, and their pace.
-struct Step {
+struct Pace {
     until: u64,
     together: u64,
     apart_ns: u64,

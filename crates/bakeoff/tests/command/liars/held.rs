@@ -375,8 +375,8 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "a_store_that_refuses_is_waited_for_and_never_corrupt",
             ),
             test(
-                "**Lost** is an acknowledged write whose key has no value afterwards, or a value of an earlier version.",
-                "what_was_acknowledged_has_to_be_there_in_its_version_or_a_later_one",
+                "**Lost** is an acknowledged write whose key has no value afterwards, or that of an earlier write.",
+                "what_was_acknowledged_has_to_be_there_or_what_was_written_over_it",
             ),
             test(
                 "**Holes** are lost writes with a later write that is there",
