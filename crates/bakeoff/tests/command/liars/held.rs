@@ -383,7 +383,7 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "a_later_write_that_is_there_makes_a_hole_though_it_was_in_flight",
             ),
             test(
-                "Every byte of a value follows from its key, its version and the seed, so each byte is compared.",
+                "Every byte of a value follows from its key, its write and the seed, so each byte is compared.",
                 "a_value_with_another_byte_is_found",
             ),
             test(
@@ -391,7 +391,7 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "a_store_that_cant_start_or_acknowledges_nothing_is_not_checked",
             ),
             test(
-                "**Corrupt** is a key with what was never written to it: a version that was never sent, another key's value, other bytes, a part of a value.",
+                "**Corrupt** is a key with what was never written to it: a write that was never sent, another key's value, other bytes, a part of a value.",
                 "what_was_never_sent_is_corrupt_and_not_lost_besides",
             ),
             test(
