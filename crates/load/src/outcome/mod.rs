@@ -418,12 +418,16 @@ pub struct ThreadUse {
     /// The longest time, in seconds, for which it didn't look for answers though it meant
     /// to; 0 if that was never long. The process was stopped, or its machine was.
     pub away_s: f64,
-    /// How often it slept: gave its processor away of its own accord.
+    /// How often it slept: gave its processor away of its own accord. This and what follows is 0
+    /// of a client that doesn't tell.
+    #[serde(default)]
     pub sleeps: u64,
     /// Calls of the kernel by which it waited, looked for answers or handed requests over, and
     /// without io_uring those by which it sent and received.
+    #[serde(default)]
     pub enters: u64,
     /// Events that the kernel told: answers, connections, and what else came of requests.
+    #[serde(default)]
     pub events: u64,
 }
 
