@@ -7,6 +7,7 @@ use result::kind::Kind;
 use result::plan::{Contender, Slot};
 
 use super::check::{Check, RowSeen, Scope, TrialSeen};
+use super::same_answers::SAME_ANSWERS;
 use super::{CHECKS, OF_THE_PLACE, contract, memory, quiet_machine};
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 
@@ -48,13 +49,21 @@ pub fn judge_load(contenders: &[Contender], trials: &[&Trial]) -> Vec<Finding> {
     CHECKS.iter().filter_map(of_load).collect()
 }
 
-/// What the checks that apply say of a contender of such a study under one load, the worst first: of its
-/// trials together, twins left out, and of the comparison with all trials under
-/// that load, of which as a whole this was said.
+/// What the checks that apply say of a contender of such a study under one load, the worst first:
+/// of its trials together, and of the comparison with all trials under that load, of which as a
+/// whole this was said. Of twins counts alone that answers were wrong: who answers wrongly does so
+/// in any trial.
 pub(crate) fn judge_row(compared: &RowSeen) -> Vec<Finding> {
     let name = &compared.contender.name;
-    let own: Vec<&Trial> = compared.of(name).filter(|trial| !trial.slot.twin).collect();
+    let (twins, own): (Vec<&Trial>, Vec<&Trial>) =
+        compared.of(name).partition(|trial| trial.slot.twin);
     let mut findings = over_blocks(&own);
+    let mut of_twins = twins.iter().flat_map(|trial| &trial.findings);
+    let is_wrong = |it: &&Finding| it.check == SAME_ANSWERS.id && it.verdict == Verdict::Invalid;
+    if let Some(wrong) = of_twins.find(is_wrong) {
+        findings.retain(|it| it.check != wrong.check);
+        findings.push(wrong.clone());
+    }
     // Beside the others, one that failed would only be told once more that it did.
     let failed = own.iter().any(|trial| trial.evidence.process.failure.is_some());
     let speaks = |check: &&&Check| !(failed && matches!(check.scope, Scope::Row(_)));
@@ -456,6 +465,22 @@ mod tests {
         assert_eq!(worst, ("replication", Verdict::NotChecked), "the twin's own trouble");
         of(&mut field, "b", false);
         assert_eq!(field.judge()[0].verdict, Verdict::Invalid);
+    }
+
+    /// Else who answers wrongly now and then is valid where only its twin's trial showed it.
+    #[test]
+    fn a_wrong_answer_in_the_twins_trial_is_the_contenders() {
+        let mut field = field();
+        let twin = field.trials.iter_mut().find(|it| it.slot.twin).unwrap();
+        let same = |it: &&mut Finding| it.check == SAME_ANSWERS.id;
+        let finding = twin.findings.iter_mut().find(same).unwrap();
+        (finding.verdict, finding.says) = (Verdict::Invalid, "It differs in nothing.".into());
+        field.contenders.swap(0, 1);
+        let findings = field.judge();
+        let same = findings.iter().filter(|it| it.check == SAME_ANSWERS.id);
+        let said: Vec<&str> = same.map(|it| &*it.says).collect();
+        assert_eq!(said, ["It differs in nothing."]);
+        assert_eq!(findings[0].verdict, Verdict::Invalid);
     }
 
     #[test]
