@@ -344,7 +344,8 @@ pub(crate) fn record_of<P: Protocol>(
         (Arrivals::Closed, false) => Some(Since::Begun),
         _ => Some(Since::Intended),
     };
-    let mut record = Record::new(thread, since, seconds).by_class(protocol.classes());
+    let record = Record::new(thread, since, seconds).by_class(protocol.classes());
+    let mut record = record.seeded(plan.seed ^ thread as u64);
     record.gathers = plan.pipeline > 1;
     record.outcome.connections.asked = slots;
     record

@@ -1,10 +1,13 @@
 //! What one thread writes down while it measures: nothing shared, nothing
 //! allocated a request.
 
+use std::ops::Range;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, SystemTime};
 
 use histogram::{Histogram, Latency};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 use crate::backend::Calls;
 use crate::interrupts::seconds_apart;
@@ -38,8 +41,13 @@ pub(crate) struct SecondOfThread {
     pub bytes: u64,
     /// The most connections that were open in it.
     pub open_max: u32,
-    /// The first good answers in it that came in one piece and are small enough.
+    /// Good answers in it that came in one piece and are small enough: the first ones after a
+    /// moment that is drawn, or its first ones where none came after that.
     pub samples: Vec<Sample>,
+    /// That moment, as long as none was kept after it.
+    drawn: Option<u64>,
+    /// From when on an answer is kept.
+    sampled_from: u64,
 }
 
 /// A good answer as it came.
@@ -67,6 +75,8 @@ impl SecondOfThread {
             bytes: 0,
             open_max: open,
             samples,
+            drawn: None,
+            sampled_from: 0,
         }
     }
 }
@@ -90,6 +100,8 @@ pub(crate) struct Record {
     gathered: Option<(Good, u64)>,
     second: SecondOfThread,
     seconds: Sender<SecondOfThread>,
+    /// Draws when answers are kept as samples: a server that foresaw it could be right just then.
+    drawn_by: SmallRng,
 }
 
 /// A good answer, as far as it is written down.
@@ -155,7 +167,13 @@ impl Record {
             gathered: None,
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds,
+            drawn_by: SmallRng::seed_from_u64(thread as u64),
         }
+    }
+
+    /// Draws by another seed.
+    pub(crate) fn seeded(self, seed: u64) -> Record {
+        Record { drawn_by: SmallRng::seed_from_u64(seed), ..self }
     }
 
     /// Keeps the times of each class of requests apart.
@@ -180,6 +198,13 @@ impl Record {
         let over = std::mem::replace(&mut self.second, next);
         // A collector that is gone has no more use for it.
         let _ = self.seconds.send(over);
+    }
+
+    /// Samples of this second are those after a moment of this time, which is drawn.
+    pub(crate) fn sample_within(&mut self, time: Range<u64>) {
+        if !time.is_empty() {
+            self.second.drawn = Some(self.drawn_by.random_range(time));
+        }
     }
 
     /// So many connections are open now.
@@ -226,16 +251,23 @@ impl Record {
         }
     }
 
-    /// Whether this second still lacks samples of its answers.
+    /// Whether this second still lacks samples of its answers, now.
     #[inline(always)]
-    pub(crate) fn lacks_samples(&self) -> bool {
-        self.second.samples.len() < SAMPLES_A_SECOND
+    pub(crate) fn lacks_samples(&self, now: u64) -> bool {
+        now >= self.second.sampled_from
     }
 
     /// Keeps a good answer as a sample of this second, if it is small enough.
     #[cold]
-    pub(crate) fn sample(&mut self, number: u64, bytes: &[u8]) {
+    pub(crate) fn sample(&mut self, number: u64, bytes: &[u8], now: u64) {
         if bytes.len() <= SAMPLE_BYTES_MAX {
+            let second = &mut self.second;
+            if second.drawn.take_if(|drawn| now >= *drawn).is_some() {
+                second.samples.clear();
+            }
+            if second.samples.len() + 1 == SAMPLES_A_SECOND {
+                second.sampled_from = second.drawn.unwrap_or(u64::MAX);
+            }
             let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             self.second.samples.push(Sample { number, at, bytes: bytes.to_vec() });
         }
@@ -562,6 +594,33 @@ mod tests {
         let one_by_one = seen(false);
         assert_eq!(one_by_one.0.iter().map(|(good, _)| good).sum::<u64>(), 19);
         assert_eq!(seen(true), one_by_one);
+    }
+
+    /// Else a server could be right at the begin of each second, and quick after it.
+    #[test]
+    fn samples_are_of_a_moment_that_nobody_foresees() {
+        let first_of = |seed: u64, answers: &[u64]| {
+            let (seconds, told) = std::sync::mpsc::channel();
+            let mut record = Record::new(0, None, seconds).seeded(seed);
+            record.begin_second(0, 1);
+            record.sample_within(0..1_000);
+            for &at in answers {
+                if record.lacks_samples(at) {
+                    record.sample(at, b"answer", at);
+                }
+            }
+            record.begin_second(1, 1);
+            let of_second = told.iter().nth(1).unwrap();
+            of_second.samples.iter().map(|it| it.number).collect::<Vec<u64>>()
+        };
+        let all: Vec<u64> = (0..1_000).collect();
+        let firsts: std::collections::BTreeSet<u64> =
+            (0..100).map(|seed| first_of(seed, &all)[0]).collect();
+        assert!(firsts.len() > 80, "they are of few moments: {firsts:?}");
+        assert!(*firsts.first().unwrap() < 100 && *firsts.last().unwrap() > 900, "{firsts:?}");
+        let [first, second] = first_of(7, &all)[..] else { panic!("two are kept") };
+        assert_eq!(second, first + 1);
+        assert_eq!(first_of(7, &[0, 1]), [0, 1], "where none comes later, the first ones are kept");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 return self.unasked(slot, example, at);
             };
             let partial = &mut slots.connection(slot).partial;
-            let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
+            let is_sampled = record.lacks_samples(at) && !P::is_under_way(partial);
             let of = Asked { number: flight.number, sent: flight.times.sent, at };
             let fed = protocol.feed(partial, bytes, of);
             let (used, kind, mut fault, reusable) = match fed {
@@ -66,7 +66,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                     record.seen(phase, stamp, self.clock, at);
                 }
                 if is_sampled {
-                    record.sample(of.number, answer);
+                    record.sample(of.number, answer, at);
                 }
             }
             record.answered(phase, flight.times, kind, fault, at);

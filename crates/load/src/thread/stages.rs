@@ -169,6 +169,8 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         }
         let number = seconds_since(window.begin, now);
         self.record.begin_second(number, self.open);
+        let border = if number < 0 { window.begin } else { window.end };
+        self.record.sample_within(now..border.min(now + SECOND_NS));
         self.offering.next_second =
             window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
         if number >= 0 && self.offering.spent_before.is_none() {
