@@ -361,7 +361,7 @@ fn stores_that_lie_are_found_as_their_pages_say() {
     let cut_once = ("blocks = 1\n", "blocks = 1\ncuts = 1\n");
     wrong.extend(stores("write", &tried::OF_CRASHES, &[cut_once]));
     let on_many =
-        [("connections = [4]", "connections = [64]"), ("blocks = 1\n", "blocks = 1\ncuts = 2\n")];
+        [("connections = [4]", "connections = [128]"), ("blocks = 1\n", "blocks = 1\ncuts = 2\n")];
     wrong.extend(stores("write", &tried::OF_FLUSHES, &on_many));
     wrong.extend(tried::OF_CUTS.iter().filter_map(|liar| told(liar, cut_off(liar.mode, liar.by))));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
