@@ -83,12 +83,12 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
     }
 }
 
-/// How many times the usual rate the highest is, if that is too many.
 /// Whether a program may have compiled while it ran: what isn't known speaks for it.
 fn compiles(server: &ServerUse) -> bool {
     server.runtime.is_some() || server.code_bytes != Some(0)
 }
 
+/// How many times the usual rate the highest is, if that is too many.
 fn jump(intervals: &[Interval]) -> Option<f64> {
     let rates: Vec<f64> = intervals.iter().map(Interval::rate).collect();
     let usual = median(&rates).filter(|_| rates.len() >= INTERVALS_MIN)?;

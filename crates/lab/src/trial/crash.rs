@@ -3,7 +3,7 @@
 //!
 //! A store may tell by many signs that it is cut off to find out its class, and write to its disk
 //! only then. So each trial that writes ends like this: a store that keeps its word in some of them
-//! alone is found as well. A new start takes less time than it took to write what is read then.
+//! alone is found as well. Each costs another start.
 
 use std::io;
 

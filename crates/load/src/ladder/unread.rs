@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::outcome::AnswerKind;
-use crate::protocol::{Fed, Protocol};
+use crate::protocol::{Fed, Protocol, foreign};
 use crate::work::Asked;
 
 /// Asks the same each time, and takes what comes for a good answer.
@@ -64,7 +64,7 @@ impl Protocol for Unread {
     }
 
     fn spoken(&self) -> &'static str {
-        "HTTP/1.1"
+        foreign::HTTP
     }
 
     fn end(&mut self, _connection: &mut Self::Connection, _of: Asked) -> Fed {
