@@ -475,16 +475,16 @@ fn within(lab: &Lab, name: &str, words: &str) {
 fn a_program_that_changes_its_own_files_takes_no_trial_from_others() {
     let lab = Lab::of_programs();
     lab.change_study("blocks = 1\nmeasure_s = 0.6", "blocks = 2\nmeasure_s = 0.2");
-    within(&lab, "keeps", "date > $0/kept; exec perl $0/program.pl honest \"$@\"");
+    within(&lab, "keeps", "date +%s%N > $0/kept; exec perl $0/program.pl honest \"$@\"");
     lab.program("other", "honest");
     let said = lab.bakeoff(&["run", "s"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     said.assert_complains(&["the files of keeps were changed while the run was under way"]);
     let run = lab.run();
-    let trials = |name: &str| {
-        run.trials.iter().filter(|it| it.slot.contender == name && !it.slot.twin).count()
-    };
-    assert_eq!((trials("keeps"), trials("other")), (1, 2), "{said:?}");
+    let trials = |name: &str| run.trials.iter().filter(|it| it.slot.contender == name).count();
+    // Either may be made twice in each block.
+    assert_eq!(trials("keeps"), 1, "{said:?}");
+    assert!([2, 4].contains(&trials("other")), "{said:?}");
     lab.assert_nothing_is_left();
 }
 
