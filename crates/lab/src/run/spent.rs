@@ -3,12 +3,14 @@
 use result::Spent;
 use result::evidence::Evidence;
 
-/// Adds what a trial with so much warm-up took.
+/// Adds what a trial took of which so much warm-up was asked. A contender that drives itself
+/// warms up until its window begins, which is later by chance.
 pub(super) fn add(spent: &mut Spent, warmup_s: f64, evidence: &Evidence) {
     spent.start_s += evidence.ready_s.unwrap_or(0.0);
     spent.contract_s += evidence.contract_s.unwrap_or(0.0);
     spent.stop_s += evidence.stop_s.unwrap_or(0.0);
     if let Some((work, load_s)) = evidence.work.as_ref().zip(evidence.load_s) {
+        let warmup_s = warmup_s.max(work.warmup.iter().map(|it| it.seconds).sum());
         spent.window_s += work.seconds;
         spent.warmup_s += warmup_s;
         spent.connect_s += load_s - work.seconds - warmup_s;
@@ -17,7 +19,7 @@ pub(super) fn add(spent: &mut Spent, warmup_s: f64, evidence: &Evidence) {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::Work;
+    use result::evidence::{Interval, Work};
 
     use super::*;
 
@@ -38,5 +40,16 @@ mod tests {
         spent.whole_s = 10.0;
         assert_eq!((spent.window_s, spent.warmup_s, spent.connect_s), (4.0, 1.0, 0.5));
         assert_eq!(spent.overhead_s(), 5.0);
+    }
+    /// Else a program's work before its window would be called connecting.
+    #[test]
+    fn what_a_program_does_until_its_window_begins_is_warm_up() {
+        let warmup = [0.3, 0.25].map(|seconds| Interval { seconds, done: 1 });
+        let work = Work { seconds: 1.0, warmup: warmup.to_vec(), ..Work::default() };
+        let evidence = Evidence { work: Some(work), load_s: Some(1.75), ..Evidence::default() };
+        let mut spent = Spent::default();
+        add(&mut spent, 0.5, &evidence);
+        assert!((spent.warmup_s - 0.55).abs() < 1e-9, "{spent:?}");
+        assert!((spent.connect_s - 0.2).abs() < 1e-9, "{spent:?}");
     }
 }
