@@ -147,7 +147,7 @@ simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each he
 
 instructions: ## instructions a request of the generator, as released (valgrind; a minute)
 	cargo build --locked --release -p load --features simulator --example instructions
-	@for load in closed pipelined open; do \
+	@for load in closed pipelined open gets sets; do \
 		for requests in 20000 60000; do \
 			valgrind --tool=callgrind --callgrind-out-file=/dev/null \
 				$(target)/release/examples/instructions $$load $$requests 2>&1 | \

@@ -1,5 +1,5 @@
 //! Asks requests of a server that is none, to be counted under a profiler of instructions:
-//! `instructions closed|pipelined|open REQUESTS`.
+//! `instructions closed|pipelined|open|gets|sets REQUESTS`.
 
 use std::process::ExitCode;
 
@@ -11,6 +11,8 @@ fn main() -> ExitCode {
         Some("closed") => Load::Closed,
         Some("pipelined") => Load::Pipelined,
         Some("open") => Load::Open,
+        Some("gets") => Load::Gets,
+        Some("sets") => Load::Sets,
         _ => return ExitCode::from(2),
     };
     let Some(requests) = words.get(1).and_then(|word| word.parse().ok()) else {

@@ -11,16 +11,23 @@ use crate::backend::{Backend, Event, Received, Slot};
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
 use crate::pace::turns::Turns;
+use crate::plan::keys::{Chosen, Dialect, Keys, KeysPhase, Operation, Resp};
 use crate::plan::template::Request;
-use crate::plan::{Arrivals, Target, Until};
+use crate::plan::{Arrivals, Target, Until, Workload};
+use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::store::Store;
 use crate::run::record_of;
 use crate::thread::Worker;
 use crate::thread::address::Sources;
+use crate::work::keys::choice::PRELOADED;
+use crate::work::keys::value::Values;
 use crate::work::pages::Pages;
 use crate::{Plan, Stop};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!";
+const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!";
+/// A store's word that a value is stored.
+const STORED: &[u8] = b"+OK\r\n";
 /// How long an answer takes.
 const ANSWER_NS: u64 = 10_000;
 
@@ -33,30 +40,67 @@ pub enum Load {
     Pipelined,
     /// An open loop of evenly spaced requests.
     Open,
+    /// Sixteen values at once are read on a connection to a store, each of 100 bytes.
+    Gets,
+    /// The same values are written.
+    Sets,
 }
 
 /// Asks so many requests of one thread on sixteen connections; gives how many had a good answer.
 pub fn ask(requests: u64, load: Load) -> u64 {
     let address = "127.0.0.1:1".parse().expect("an address");
     let target = Target { address, authority: "x".into(), path: "/".into() };
-    let plan = Plan {
+    let mut plan = Plan {
         connections: 16,
         threads: 1,
-        pipeline: if load == Load::Pipelined { 16 } else { 1 },
+        pipeline: if matches!(load, Load::Closed | Load::Open) { 1 } else { 16 },
         arrivals: if load == Load::Open { Arrivals::Constant(1e6) } else { Arrivals::Closed },
         until: Until::Requests(requests),
         ..Plan::new(target, vec![Request::get("/")])
     };
+    let operation = match load {
+        Load::Closed | Load::Pipelined | Load::Open => {
+            let http = plan.http().expect("a plan of HTTP");
+            return good_answers(&plan, PAGE, Http1::new(&plan, http, Pages::new(&plan, http)));
+        }
+        Load::Gets => Operation::Get,
+        Load::Sets => Operation::Set,
+    };
+    let keys = one_key(operation);
+    let values = Values::new(plan.seed, keys.value_bytes.clone());
+    let found = [&b"$100\r\n"[..], &values.value(PRELOADED, 0), b"\r\n"].concat();
+    let answer = if operation == Operation::Get { &found } else { STORED };
+    plan.work = Workload::Keys(keys.clone());
+    good_answers(&plan, answer, Store::new(&plan, &keys))
+}
+
+/// A store of a single key, so that it answers alike each time.
+fn one_key(operation: Operation) -> Keys {
+    Keys {
+        dialect: Dialect::Resp(Resp::default()),
+        phase: KeysPhase::Mix,
+        mix: vec![(operation, 1)],
+        count: 1,
+        chosen: Chosen::Uniform,
+        value_bytes: 100..=100,
+        together: 1,
+        expires_s: 0,
+        are_there: true,
+        evicts: false,
+    }
+}
+
+/// How many requests of a plan had a good answer of a server that always answers so.
+fn good_answers<P: Protocol>(plan: &Plan, answer: &[u8], protocol: P) -> u64 {
     let (stop, (seconds, _told)) = (Stop::default(), mpsc::channel());
-    let queue = Queue::new(&plan, 1).expect("one thread needs nothing of the kernel");
-    let http = plan.http().expect("a plan of HTTP");
-    let protocol = Http1::new(&plan, http, Pages::new(&plan, http));
-    let record = record_of(&plan, &protocol, 0, plan.connections, seconds);
-    let sources = Sources::new(address, false, plan.connections, 0);
-    let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0, plan.share));
+    let queue = Queue::new(plan, 1).expect("one thread needs nothing of the kernel");
+    let backend = Echo::new(answer, &mut protocol.of_thread(0));
+    let record = record_of(plan, &protocol, 0, plan.connections, seconds);
+    let sources = Sources::new(plan.target.address, false, plan.connections, 0);
+    let parts = (backend, protocol, record, Turns::new(&queue, 0, plan.share));
     let shares = (plan.connections, 1);
-    let mut worker = Worker::new(&plan, &stop, Clock::start(), shares, sources, parts);
-    let turn_over = |worker: &mut Worker<Echo, Http1<Pages>>| {
+    let mut worker = Worker::new(plan, &stop, Clock::start(), shares, sources, parts);
+    let turn_over = |worker: &mut Worker<Echo, P>| {
         while let Some(until) = worker.sleeps_until() {
             worker.turn_over(until).expect("nothing fails here");
         }
@@ -68,11 +112,31 @@ pub fn ask(requests: u64, load: Load) -> u64 {
 }
 
 /// A network without latency before a server without work.
-#[derive(Default)]
 struct Echo {
     now: u64,
     coming: VecDeque<Event>,
+    answer: Vec<u8>,
+    /// Bytes of each request: all are as long, so their number follows from what is sent.
+    request_bytes: usize,
+    /// Answers that lie ready one behind the other.
     bytes: Vec<u8>,
+}
+
+impl Echo {
+    /// Answers each request so that this protocol asks.
+    fn new<P: Protocol>(answer: &[u8], protocol: &mut P) -> Echo {
+        let mut request = protocol.fixed(0).map(<[u8]>::to_vec).unwrap_or_default();
+        if request.is_empty() {
+            protocol.ask(0, &mut request);
+        }
+        Echo {
+            now: 0,
+            coming: VecDeque::new(),
+            answer: answer.to_vec(),
+            request_bytes: request.len(),
+            bytes: Vec::new(),
+        }
+    }
 }
 
 impl Backend for Echo {
@@ -88,12 +152,11 @@ impl Backend for Echo {
     fn receive_more(&mut self, _: Slot, _: u64) {}
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
-        // All requests are alike, so their number follows from the length.
-        let requests = bytes.len() / REQUEST_BYTES;
-        if self.bytes.len() < requests * ANSWER.len() {
-            self.bytes = ANSWER.repeat(requests);
+        let length = bytes.len() / self.request_bytes * self.answer.len();
+        while self.bytes.len() < length {
+            self.bytes.extend_from_slice(&self.answer);
         }
-        self.coming.push_back(Event::Received(slot, Received::whole(requests * ANSWER.len())));
+        self.coming.push_back(Event::Received(slot, Received::whole(length)));
         None
     }
 
@@ -130,9 +193,6 @@ impl Backend for Echo {
     }
 }
 
-/// Bytes of each request.
-const REQUEST_BYTES: usize = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".len();
-
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
@@ -141,8 +201,13 @@ mod tests {
     use super::*;
     use crate::skipped::skipped;
 
-    const LOADS: [(&str, Load); 3] =
-        [("closed", Load::Closed), ("pipelined", Load::Pipelined), ("open", Load::Open)];
+    const LOADS: [(&str, Load); 5] = [
+        ("closed", Load::Closed),
+        ("pipelined", Load::Pipelined),
+        ("open", Load::Open),
+        ("gets", Load::Gets),
+        ("sets", Load::Sets),
+    ];
     /// Set, the counts are written down anew.
     const WRITE: &str = "WRITE_INSTRUCTIONS";
     const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/instructions.txt");

@@ -206,7 +206,7 @@ impl Protocol for Store {
         let asked = self.work.asks(number);
         self.work.begins(asked);
         let work = &self.work;
-        let (key, expires) = (work.name(asked.key, 0), work.keys().expires_s);
+        let (key, expires) = (|| work.name(asked.key, 0), work.keys().expires_s);
         let keys = work.names(asked.key, work.keys_of(asked.operation));
         let value = |room: &mut Vec<u8>| work.append_value(asked, room);
         // Of a get it isn't asked for.
@@ -214,19 +214,19 @@ impl Protocol for Store {
         let opaque = asked.write as u32;
         match (&self.dialect, asked.operation) {
             (Dialect::Resp(_), Operation::Get) => resp::get(keys, room),
-            (Dialect::Resp(_), Operation::Set) => resp::set(key, length(), expires, value, room),
-            (Dialect::Resp(_), Operation::Delete) => resp::delete(key, room),
+            (Dialect::Resp(_), Operation::Set) => resp::set(key(), length(), expires, value, room),
+            (Dialect::Resp(_), Operation::Delete) => resp::delete(key(), room),
             (Dialect::MemcachedText, Operation::Get) => memcached::get(keys, room),
             (Dialect::MemcachedText, Operation::Set) => {
-                memcached::set(key, length(), expires, value, room);
+                memcached::set(key(), length(), expires, value, room);
             }
-            (Dialect::MemcachedText, Operation::Delete) => memcached::delete(key, room),
-            (Dialect::MemcachedMeta, Operation::Get) => memcached::meta_get(key, opaque, room),
+            (Dialect::MemcachedText, Operation::Delete) => memcached::delete(key(), room),
+            (Dialect::MemcachedMeta, Operation::Get) => memcached::meta_get(key(), opaque, room),
             (Dialect::MemcachedMeta, Operation::Set) => {
-                memcached::meta_set(key, opaque, length(), expires, value, room);
+                memcached::meta_set(key(), opaque, length(), expires, value, room);
             }
             (Dialect::MemcachedMeta, Operation::Delete) => {
-                memcached::meta_delete(key, opaque, room);
+                memcached::meta_delete(key(), opaque, room);
             }
         }
     }
@@ -334,8 +334,13 @@ impl Protocol for Store {
 
 impl Store {
     /// What an answer that is whole counts as.
-    fn worth(&mut self, bytes: &[u8], answer: Answer, of: Asked) -> Option<Box<Fault>> {
-        match answer {
+    fn worth(
+        &mut self,
+        bytes: &[u8],
+        answer: Answer,
+        (asked, of): (choice::KeyAsked, Asked),
+    ) -> Option<Box<Fault>> {
+        let reply = match answer {
             Answer::Refused(words) => {
                 let words = &bytes[words];
                 let advice = match self.dialect {
@@ -343,19 +348,18 @@ impl Store {
                     Dialect::MemcachedText => "",
                     Dialect::MemcachedMeta => memcached::advice(words),
                 };
-                self.work.worth(of, Reply::Refused { words, advice })
+                Reply::Refused { words, advice }
             }
-            Answer::Stored => self.work.worth(of, Reply::Stored),
-            Answer::Removed(was_there) => self.work.worth(of, Reply::Removed { was_there }),
-            Answer::Value(value) => {
-                self.work.worth(of, Reply::Value(value.map(|range| &bytes[range])))
-            }
+            Answer::Stored => Reply::Stored,
+            Answer::Removed(was_there) => Reply::Removed { was_there },
+            Answer::Value(value) => Reply::Value(value.map(|range| &bytes[range])),
             Answer::Values => {
                 let found = self.found.iter();
                 let mut values = found.map(|value| value.clone().map(|range| &bytes[range]));
-                self.work.worth(of, Reply::Values(&mut values))
+                return self.work.worth_of(asked, of, Reply::Values(&mut values));
             }
-        }
+        };
+        self.work.worth_of(asked, of, reply)
     }
 
     /// Takes an answer from its first byte on.
@@ -374,7 +378,7 @@ impl Store {
             )),
             Ok(Parsed::More(missing)) => Fed::More { missing: missing as u64 },
             Ok(Parsed::Whole(used, answer)) => {
-                let fault = self.worth(&bytes[..used], answer, of);
+                let fault = self.worth(&bytes[..used], answer, (asked, of));
                 let kind = AnswerKind { status: 0, class: asked.operation as u16 };
                 Fed::Answer { used, kind, fault, reusable: true }
             }

@@ -210,26 +210,14 @@ impl KeysWork {
         let written = self.register.written_at(key, of.sent);
         written.is_some_and(|written| of.at < written.saturating_add(lives))
     }
-}
 
-impl Work for KeysWork {
-    type Looked = ();
-    type Answer<'a> = Reply<'a>;
-
-    fn of_thread(&self, thread: usize) -> KeysWork {
-        KeysWork { writer: thread as u16, ..self.clone() }
-    }
-
-    fn classes(&self) -> Vec<String> {
-        Operation::ALL.map(|operation| operation.name().into()).into()
-    }
-
-    fn class(&self, (_, number): (usize, u64)) -> u16 {
-        self.asks(number).operation as u16
-    }
-
-    fn worth(&mut self, of: Asked, reply: Reply) -> Option<Box<Fault>> {
-        let asked = self.asks(of.number);
+    /// What is wrong with the answer to a request that is known to have asked this.
+    pub(crate) fn worth_of(
+        &mut self,
+        asked: choice::KeyAsked,
+        of: Asked,
+        reply: Reply,
+    ) -> Option<Box<Fault>> {
         match reply {
             Reply::Refused { words, advice } => {
                 let example = format!("the server says: \"{}\"{advice}", show(words));
@@ -254,6 +242,27 @@ impl Work for KeysWork {
                 faults.fold(None, |first, fault| first.or(Some(fault)))
             }
         }
+    }
+}
+
+impl Work for KeysWork {
+    type Looked = ();
+    type Answer<'a> = Reply<'a>;
+
+    fn of_thread(&self, thread: usize) -> KeysWork {
+        KeysWork { writer: thread as u16, ..self.clone() }
+    }
+
+    fn classes(&self) -> Vec<String> {
+        Operation::ALL.map(|operation| operation.name().into()).into()
+    }
+
+    fn class(&self, (_, number): (usize, u64)) -> u16 {
+        self.asks(number).operation as u16
+    }
+
+    fn worth(&mut self, of: Asked, reply: Reply) -> Option<Box<Fault>> {
+        self.worth_of(self.asks(of.number), of, reply)
     }
 
     fn keys_seen(&self) -> Option<KeysSeen> {

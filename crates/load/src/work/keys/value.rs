@@ -24,6 +24,8 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug, Clone)]
 pub struct Values {
     seed: u64,
+    /// A word of the run's, which follows from the seed.
+    run: u16,
     bytes: RangeInclusive<u32>,
 }
 
@@ -46,7 +48,7 @@ pub fn key_called(key: u64) -> String {
 impl Values {
     /// Those of a load with this seed, whose values have so many bytes.
     pub fn new(seed: u64, bytes: RangeInclusive<u32>) -> Values {
-        Values { seed, bytes }
+        Values { seed, run: mix(seed.rotate_left(32)) as u16, bytes }
     }
 
     /// The value that a write gives a key.
@@ -78,7 +80,7 @@ impl Values {
     /// Appends the value that a writer gives a key.
     pub(crate) fn append(&self, write: u64, key: u64, writer: u16, room: &mut Vec<u8>) {
         let length = self.length(write);
-        room.extend_from_slice(&Header { write, key, writer, run: self.run(), length }.bytes());
+        room.extend_from_slice(&Header { write, key, writer, run: self.run, length }.bytes());
         let begin = room.len();
         room.resize(begin + length as usize - HEADER_BYTES, 0);
         let mut filler = self.filler(write, key);
@@ -88,10 +90,6 @@ impl Values {
         }
         let rest = words.into_remainder();
         rest.copy_from_slice(&filler.next().to_le_bytes()[..rest.len()]);
-    }
-
-    fn run(&self) -> u16 {
-        mix(self.seed.rotate_left(32)) as u16
     }
 
     fn filler(&self, write: u64, key: u64) -> Filler {
@@ -116,7 +114,7 @@ impl Values {
         if header.length as usize != value.len() || !self.bytes.contains(&header.length) {
             return Err(format!("{} bytes, where its head says {}", value.len(), header.length));
         }
-        if header.run != self.run() {
+        if header.run != self.run {
             return Err(
                 "a value whose head names another run: it was written with another --seed, \
                         it seems"
@@ -155,7 +153,14 @@ fn first_other_byte(bytes: &[u8], filler: Filler) -> Option<usize> {
     for bytes in words {
         differences |= u64::from_le_bytes(*bytes) ^ should.next();
     }
-    if differences == 0 && *rest == should.next().to_le_bytes()[..rest.len()] {
+    if !rest.is_empty() {
+        let bits = u64::BITS - 8 * rest.len() as u32;
+        let last = bytes.last_chunk::<WORD>().map(|last| u64::from_le_bytes(*last) >> bits);
+        let should = should.next() << bits >> bits;
+        // Fewer bytes than a word are looked at one by one.
+        differences |= last.map_or(u64::MAX, |last| last ^ should);
+    }
+    if differences == 0 {
         return None;
     }
     let mut should = filler;
