@@ -339,6 +339,13 @@ fn in_a_duel(mode: &str, by: By) -> By {
     found(&lab.run(), &said, mode, by)
 }
 
+/// What finds a store out that is cut off, thrice at most: all cuts may miss what lies between two
+/// moments.
+fn cut_off_again(Liar { mode, by, .. }: &Liar) -> By {
+    let found = || cut_off(mode, *by);
+    (1..3).map(|_| found()).find(|found| is_said(*found, *by)).unwrap_or_else(found)
+}
+
 /// What finds a store out that is cut off: on the rung that is said to, or where its disk alone is.
 fn cut_off(mode: &str, by: By) -> By {
     let rung = match by {
@@ -401,7 +408,7 @@ fn stores_that_lie_are_found_as_their_pages_say() {
         [("connections = [4]", "connections = [128]"), ("blocks = 1\n", "blocks = 1\ncuts = 2\n")];
     wrong.extend(stores("write", &tried::OF_FLUSHES, &on_many));
     let cuts = asked_for(&tried::OF_CUTS);
-    wrong.extend(cuts.iter().filter_map(|liar| told(liar, cut_off(liar.mode, liar.by))));
+    wrong.extend(cuts.iter().filter_map(|liar| told(liar, cut_off_again(liar))));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
