@@ -83,7 +83,7 @@ check-servers: ## every contender that serves keeps its contract, and bears what
 	cargo test --locked -p bakeoff --test studies web:: -- --ignored
 	$(test-store) "$$($(store)/buildable | paste -sd,)"
 
-liars: ## servers, programs and stores that lie, each beside what is said to find it out, a line each (ten minutes)
+liars: ## servers, programs and stores that lie, each beside what is said to find it out, a line each (ten minutes; LIARS=del-keeps,once-wrong: these alone)
 	@setup/install test
 	cargo test --locked -p bakeoff --test command liars:: -- --ignored --nocapture --test-threads=1
 

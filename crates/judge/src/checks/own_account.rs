@@ -20,8 +20,8 @@ const INTERVALS_MIN: usize = 3;
 pub(super) const OWN_ACCOUNT: Check = Check {
     id: "own-account",
     signal: "Of programs: the CPU time that one took before it said that it is ready, against that of all its work until the window's end, at as much a second as in the window. The time between two of its lines, from `ready` on. The rate of the window against that of all work until its end, and the rate of each interval of the window against the median.",
-    threshold: "less CPU time before `ready` than for all work until the window's end; no two lines more than 0.5 s apart; the window's rate at most 1.2 times that of all work until its end, 1.5 times where the program has machine code of its own making; no interval with 3 times the usual",
-    why: "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right. It takes CPU time before `ready`, or shows no work in the warm-up, or counts at once what took longer. Setting up takes some CPU time too, so this is doubt and no more: work that is shorter than the start of a runtime can't be told from it. Lines come every 200 ms; where none comes for longer, nobody knows when the work was done. A program that counts nothing in the warm-up, and all of it in the window, has as much more as the warm-up is long. A runtime that compiles while it runs is slow in the warm-up; half as much again is what that makes of a sound one. Others had 1.08 times at most, in 72 trials of the study `messages`.",
+    threshold: "less CPU time before `ready` than for all work until the window's end, and not checked from a fifth of that on, or from half where the program has machine code of its own making; no two lines more than 0.5 s apart; the window's rate at most 1.2 times that of all work until its end, 1.5 times where the program has machine code of its own making; no interval with 3 times the usual",
+    why: "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right. It takes CPU time before `ready`, or shows no work in the warm-up, or counts at once what took longer. Setting up takes some CPU time too, so this is doubt and no more: work that is shorter than the start of a runtime can't be told from it. From a fifth on, it may have done as much of its work before, and nobody can tell whether it has. Lines come every 200 ms; where none comes for longer, nobody knows when the work was done. A program that counts nothing in the warm-up, and all of it in the window, has as much more as the warm-up is long. A runtime that compiles while it runs is slow in the warm-up; half as much again is what that makes of a sound one. Others had 1.08 times at most, in 72 trials of the study `messages`.",
     fix: "Measure for longer, so that setting up is a small part (`measure_s` and `warmup_s` of the profile). Let the program make after `ready` what a unit takes, count it when it is done, and print a line every 200 ms.",
     scope: Scope::Trial(|seen, work| (!seen.kind.is_asked()).then(|| look(seen, work))),
 };
@@ -78,6 +78,10 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
              not known.",
         )
         .against("less CPU time before `ready` than for all work until the window's end")
+    } else if before_s > work_s * (ahead_max - 1.0) {
+        Word::not_checked(format!(
+            "It took {value}. How much of its work was done before is not known."
+        ))
     } else {
         Word::valid(value, "Its account fits all of its run.")
     }
@@ -123,9 +127,25 @@ mod tests {
     #[test]
     fn more_cpu_time_before_ready_than_for_the_work_casts_doubt() {
         let before = |cpu_s| word(|evidence| evidence.ready_cpu_s = cpu_s);
-        assert_eq!(before(Some(4.5)).verdict, Verdict::Valid, "5 s of work at 0.99 of a core");
+        assert_eq!(before(Some(0.9)).verdict, Verdict::Valid, "5 s of work at 0.99 of a core");
         assert_eq!(before(Some(5.1)).verdict, Verdict::Suspect);
         assert_eq!(before(None).verdict, Verdict::NotChecked);
+    }
+
+    /// Else whoever does half of its work before it is ready has half as much again for a rate.
+    #[test]
+    fn work_that_may_have_been_done_before_ready_is_not_known() {
+        let before = |cpu_s, code_bytes| {
+            let word = word(|evidence| {
+                evidence.ready_cpu_s = Some(cpu_s);
+                evidence.server.runtime = None;
+                evidence.server.code_bytes = Some(code_bytes);
+            });
+            word.verdict
+        };
+        assert_eq!(before(1.1, 0), Verdict::NotChecked, "more than a fifth of 5 s");
+        assert_eq!(before(1.1, 1 << 20), Verdict::Valid, "a runtime takes its time to start");
+        assert_eq!(before(2.6, 1 << 20), Verdict::NotChecked, "more than half");
     }
 
     #[test]

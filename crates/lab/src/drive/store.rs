@@ -12,7 +12,7 @@ use load::plan::keys::{Keys, KeysPhase, Operation};
 use load::plan::{Target, Until, Workload};
 use load::read_back::KeysDue;
 use procfs::Current;
-use result::evidence::{AfterCrash, Preload, ReadBack, StoreSeen};
+use result::evidence::{AfterCrash, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
 use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
@@ -230,6 +230,14 @@ impl Asking<'_> {
         let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, StoreWrong>| {
             what(client.as_mut()?).ok().flatten()
         };
+        let connect = || StoreClient::connect(self.on.address, self.speaks, WITHIN);
+        let mut due = written.due();
+        let mut read_back = due.as_ref().map(|due| written.read(due, connect));
+        let (keys_there, evictions) = (ask(StoreClient::count), ask(StoreClient::evictions));
+        // These may be of keys that weren't there before, so the store has told their number.
+        if let (Some(due), Some(back)) = (&mut due, &mut read_back) {
+            written.read_at_once(due, connect, back);
+        }
         StoreSeen {
             preload: None,
             hits,
@@ -239,25 +247,19 @@ impl Asking<'_> {
             stale,
             under_way_max: Some(self.under_way_max()),
             file_system: self.on.kept.scratch().and_then(disk::file_system),
-            read_back: self.read_back(written),
+            // `None` where nothing can be read, which the check of what was compared says.
+            read_back,
             after_crash: None,
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
             keys_due: self.keys_due(seen),
-            keys_there: ask(StoreClient::count),
-            evictions: ask(StoreClient::evictions),
+            keys_there,
+            evictions,
         }
     }
 
     fn under_way_max(&self) -> u64 {
         let plan = self.loading.plan();
         u64::from(plan.connections) * u64::from(plan.pipeline)
-    }
-
-    /// Reads some of the keys that were written; `None` where none can be read, which the check of
-    /// what was compared says.
-    fn read_back(&self, written: &Written) -> Option<ReadBack> {
-        let due = written.due()?;
-        Some(written.read(&due, || StoreClient::connect(self.on.address, self.speaks, WITHIN)))
     }
 
     fn keys(&self) -> Option<&Keys> {

@@ -150,12 +150,7 @@ pub struct Resp {
 }
 
 impl Keys {
-    /// Whether a value that was written may be gone at the end, without any fault of the store's.
-    pub(crate) fn may_be_gone(&self) -> bool {
-        self.may_be_gone_at_once() || self.expires_s > 0
-    }
-
-    /// Whether it may be gone at any time.
+    /// Whether a key that was written may be gone at any time.
     pub(crate) fn may_be_gone_at_once(&self) -> bool {
         self.evicts || self.deletes()
     }

@@ -365,6 +365,10 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "redis_loses_nothing_that_it_always_synced",
             ),
             mistake("Stores are therefore ranked within a class", "durability"),
+            test(
+                "Keys, values and `$DIR` are of the form that they have in a trial, and the store's cores are drawn from the seed.",
+                "a_store_is_cut_off_in_a_folder_and_under_a_load_as_it_is_timed",
+            ),
             mistake("A promise of 0 is a promise of 0.", "forgotten-persistence"),
             mistake(
                 "If it still has a key of this cut, the rung is *not checked: its data lie elsewhere*.",

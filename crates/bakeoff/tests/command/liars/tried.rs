@@ -45,12 +45,15 @@ pub const OF_CONTRACT: [Liar; 10] = [
 
 const OTHERS_ANSWER: &str =
     "A body without the request's own nonce is the answer of somebody else, or none.";
+const WRONG_AT_ANY_TIME: &str = "That is wrong at any time.";
 const ERRORS_COST_LESS: &str =
     "An error costs less than an answer, so a rate with errors in it compares nothing.";
 const ONE_LONG_WAIT: &str = "A connection that was answered once and then left waiting gives one long wait and no more, which no rate and no percentile shows";
 const OPENED_AGAIN: &str = "A server may end a kept connection. No request is lost, since the client opens the connection again. But opening it is work that other contenders don't have.";
 const NEVER_ACCEPTED: &str = "The kernel establishes connections also for a server that never accepts them, so all looks well to the client.";
 const NO_PERCENTILE: &str = "So a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it";
+const MALFORMED: &str = "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body";
+const BESIDE_A_TEXT: &str = "Where it only has to hold a text, other bytes of the same length beside that text aren't found.";
 const TWO_PARTS: &str = "A server that writes an answer in two parts, without `TCP_NODELAY`, waits for that acknowledgement with the second part.";
 const IDLE_CORES: &str =
     "a server that leaves cores idle is limited by its configuration or by something else.";
@@ -61,9 +64,11 @@ const ONE_RATE: &str =
     "If three have one rate and different costs, the rate is that of something that they share.";
 
 /// Of servers that are under load for a second.
-pub const OF_LOAD: [Liar; 14] = [
+pub const OF_LOAD: [Liar; 18] = [
     liar(ERRORS, OTHERS_ANSWER, "other-id", by("errors")),
     liar(ERRORS, OTHERS_ANSWER, "says-sorry", by("errors")),
+    liar(ERRORS, OTHERS_ANSWER, "caches-by-id", by("errors")),
+    liar(ERRORS, MALFORMED, "answers-ahead", by("errors")),
     liar(ERRORS, ERRORS_COST_LESS, "turns-away", by("errors")),
     liar(ERRORS, ERRORS_COST_LESS, "breaks-off", by("errors")),
     liar(
@@ -72,8 +77,10 @@ pub const OF_LOAD: [Liar; 14] = [
         "no-server",
         by("same-answers"),
     ),
+    liar(SAME_ANSWERS, BESIDE_A_TEXT, "wrong-middle", By::Nothing),
     liar("docs/checks/fair-answers.md", ONE_LONG_WAIT, "hangs", by("fair-answers")),
     liar("docs/checks/keep-alive.md", OPENED_AGAIN, "cuts", by("keep-alive")),
+    liar("docs/checks/keep-alive.md", OPENED_AGAIN, "cuts-unsaid", by("keep-alive")),
     liar("docs/checks/keep-alive.md", OPENED_AGAIN, "resets-kept", by("keep-alive")),
     liar("docs/checks/load-arrived.md", NEVER_ACCEPTED, "accepts-two", by("load-arrived")),
     liar("docs/checks/delayed-ack.md", TWO_PARTS, "two-writes", by("delayed-ack")),
@@ -88,8 +95,17 @@ pub const OF_LOAD: [Liar; 14] = [
     liar("docs/checks/answers-alike.md", SENDS_LESS, "short", by("answers-alike")),
 ];
 
+/// Of servers whose bodies are held to a text as a whole.
+pub const OF_WHOLE_BODIES: [Liar; 1] = [liar(
+    SAME_ANSWERS,
+    "The body must hold the text of its request, or be that text where the contract says `whole_body`.",
+    "wrong-middle",
+    by("errors"),
+)];
+
 /// Of servers that are under load for some seconds.
-pub const OF_SECONDS: [Liar; 7] = [
+pub const OF_SECONDS: [Liar; 8] = [
+    liar(ERRORS, WRONG_AT_ANY_TIME, "once-wrong", by("errors")),
     liar(
         SAME_ANSWERS,
         "After a load of 2.2 s or more the Date has to be another one.",
@@ -167,13 +183,16 @@ const ITS_SUM: &str =
 const OTHER_WAY: &str =
     "A program that leaves out the work and makes the right sum in another way isn't found.";
 const REFUSED: &str = "A line with a number that no program can tell is refused when it is read";
-const NO_FIGURE: &str = "A trial has no figure if a line can't be read, an account goes backwards, or the program ends before its result.";
+const NO_FIGURE: &str = "A trial has no figure if a line can't be read, an account goes backwards, the program ends or closes its output before its result, or it prints more after that.";
 const AHEAD: &str = "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right.";
 const LATE: &str =
     "Lines come every 200 ms; where none comes for longer, nobody knows when the work was done.";
 
+const DONE_BEFORE: &str = "From a fifth on, it may have done as much of its work before, and nobody can tell whether it has.";
+const KEPT_BACK: &str = "A program that keeps units back, and counts them evenly.";
+
 /// Of a study that has its contenders sum payloads.
-pub const OF_PAYLOADS: [Liar; 15] = [
+pub const OF_PAYLOADS: [Liar; 20] = [
     liar(CONTRACT, ITS_SUM, "counts-twice", by("contract")),
     liar(CONTRACT, OTHER_WAY, "sums-alone", By::Nothing),
     liar(CONTRACT, ITS_CLOCK, "stopped-clock", by("contract")),
@@ -182,22 +201,31 @@ pub const OF_PAYLOADS: [Liar; 15] = [
     liar(CONTRACT, NO_FIGURE, "garbage", By::NoFigure),
     liar(CONTRACT, NO_FIGURE, "no-result", By::NoFigure),
     liar(CONTRACT, NO_FIGURE, "tells-at-the-end", By::NoFigure),
+    liar(CONTRACT, NO_FIGURE, "result-twice", By::NoFigure),
+    liar(CONTRACT, NO_FIGURE, "close-early", By::NoFigure),
     liar(CONTRACT, REFUSED, "boasts", By::NoFigure),
     liar(CONTRACT, REFUSED, "extreme-t-1e308", By::NoFigure),
     liar(CONTRACT, REFUSED, "extreme-result--5", By::NoFigure),
     liar(CONTRACT, REFUSED, "extreme-done-1152921504606846976", By::NoFigure),
     liar(OWN_ACCOUNT, AHEAD, "works-ahead", by("own-account")),
     liar(OWN_ACCOUNT, AHEAD, "saves-up", by("own-account")),
+    liar(OWN_ACCOUNT, AHEAD, "ready-late", by("own-account")),
+    liar(OWN_ACCOUNT, DONE_BEFORE, "some-ahead", By::NotChecked("own-account")),
+    liar(OWN_ACCOUNT, KEPT_BACK, "smooth-saver", By::Nothing),
     liar(OWN_ACCOUNT, LATE, "pauses", by("own-account")),
 ];
 
 /// Of one in which their order counts.
-pub const OF_ORDER: [Liar; 1] = [liar(
-    CONTRACT,
-    "Whoever reads them had each payload in its turn, with none lost and none twice.",
-    "not-in-order",
-    by("contract"),
-)];
+pub const OF_ORDER: [Liar; 2] = [
+    liar(
+        CONTRACT,
+        "Whoever reads them had each payload in its turn, with none lost and none twice.",
+        "not-in-order",
+        by("contract"),
+    ),
+    // What a right sum doesn't show.
+    liar(CONTRACT, "that another task sent them", "skips-mailbox", By::Nothing),
+];
 
 const OF_RECORDS: &str = "no record was kept from an earlier round.";
 
@@ -210,11 +238,12 @@ pub const OF_RECORDS_KEPT: [Liar; 2] = [
 const WRONG_VALUE: &str = "So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away.";
 
 /// Of a study of stores that are read and written.
-pub const OF_READS: [Liar; 6] = [
+pub const OF_READS: [Liar; 7] = [
+    liar(ERRORS, WRONG_VALUE, "write-behind", by("errors")),
     liar(ERRORS, WRONG_VALUE, "stale-cold", by("errors")),
     liar(ERRORS, WRONG_VALUE, "zero-fills", by("errors")),
     liar(ERRORS, WRONG_VALUE, "loses-some", by("errors")),
-    liar(ERRORS, "That is wrong at any time.", "early-wrong", by("errors")),
+    liar(ERRORS, WRONG_AT_ANY_TIME, "early-wrong", by("errors")),
     liar(
         EVICTIONS,
         "A store with more keys still has an older set.",
@@ -229,13 +258,39 @@ pub const OF_READS: [Liar; 6] = [
     ),
 ];
 
+/// Of one whose reads are of several keys at once.
+pub const OF_SEVERAL: [Liar; 2] = [
+    liar(ERRORS, WRONG_VALUE, "mget-swap", by("errors")),
+    liar(ERRORS, WRONG_AT_ANY_TIME, "once-wrong", by("errors")),
+];
+
+/// Of one whose work writes and removes, and reads nothing.
+pub const OF_REMOVALS: [Liar; 1] = [liar(
+    SAME_ANSWERS,
+    "A key that was removed last has to be gone.",
+    "del-keeps",
+    by("same-answers"),
+)];
+
 const READ_BACK: &str = "A key has to have the value of its last write.";
 
 /// Of one whose work only writes.
-pub const OF_WRITES: [Liar; 4] = [
+pub const OF_WRITES: [Liar; 6] = [
     liar(SAME_ANSWERS, READ_BACK, "drops-some", by("same-answers")),
     liar(SAME_ANSWERS, READ_BACK, "drops-all", by("same-answers")),
     liar(SAME_ANSWERS, READ_BACK, "forgets-old", by("same-answers")),
+    liar(
+        SAME_ANSWERS,
+        "A store that puts writes off has an older one.",
+        "write-behind",
+        by("same-answers"),
+    ),
+    liar(
+        SAME_ANSWERS,
+        "A store that refuses to give such a key, or doesn't answer in 5 s, is as wrong as one that lost it.",
+        "refuses-later",
+        by("same-answers"),
+    ),
     liar(
         EVICTIONS,
         "A store with fewer keys than it acknowledged has lost some.",
@@ -261,13 +316,21 @@ pub const OF_FLUSHES: [Liar; 1] = [liar(
     by("flushes"),
 )];
 
-/// Of one whose stores are cut off before they are timed.
-pub const OF_CRASHES: [Liar; 1] = [liar(
-    "docs/checks/survives.md",
-    "A trial that writes ends with a crash, if the store was seen to survive its own.",
-    "keeps-when-cut",
-    by("survives"),
-)];
+const SURVIVES: &str = "docs/checks/survives.md";
+const ENDS_WITH_A_CRASH: &str =
+    "A trial that writes ends with a crash, if the store was seen to survive its own.";
+
+/// Of one whose stores are cut off before they are timed, for longer than a cut takes.
+pub const OF_CRASHES: [Liar; 3] = [
+    liar(SURVIVES, ENDS_WITH_A_CRASH, "keeps-when-cut", by("survives")),
+    liar(SURVIVES, ENDS_WITH_A_CRASH, "keeps-at-first", by("survives")),
+    liar(
+        SURVIVES,
+        "A store that also sees that it is being cut off isn't found.",
+        "keeps-once-idle",
+        By::Nothing,
+    ),
+];
 
 /// Of stores that are cut off.
 pub const OF_CUTS: [Liar; 8] = [
@@ -313,10 +376,10 @@ pub const OF_CUTS: [Liar; 8] = [
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Liar> {
-    let servers =
-        OF_CONTRACT.iter().chain(&OF_LOAD).chain(&OF_SECONDS).chain(&OF_CLAIMS).chain(&OF_DUELS);
+    let servers = OF_CONTRACT.iter().chain(&OF_LOAD).chain(&OF_WHOLE_BODIES).chain(&OF_SECONDS);
+    let servers = servers.chain(&OF_CLAIMS).chain(&OF_DUELS);
     let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
-    let stores =
-        OF_READS.iter().chain(&OF_WRITES).chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
+    let stores = OF_READS.iter().chain(&OF_SEVERAL).chain(&OF_REMOVALS).chain(&OF_WRITES);
+    let stores = stores.chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
     servers.chain(programs).chain(stores).chain(&OF_CUTS)
 }

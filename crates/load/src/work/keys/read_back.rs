@@ -1,10 +1,11 @@
 //! Which keys of a run a store has to have when it is over, for who reads some of them back: work
 //! that only writes reads none itself.
 //!
-//! Keys are drawn from those that were written. Each has to have the value of its last write, or
-//! of a later one than is known of. Of the last requests of a run, and of those that were under
-//! way together, nobody knows which came first: they decide nothing. Who wants to know of the last
-//! moment writes on, one write after the other.
+//! Keys are drawn from those that were written or removed. Each has to have the value of its last
+//! write, or of a later one than is known of; a key that was removed last has to have none. Of the
+//! last requests of a run, and of those that were under way together, nobody knows which came
+//! first: they decide nothing. Who wants to know of the last moment writes on, one write after the
+//! other.
 
 use std::collections::BTreeMap;
 
@@ -26,20 +27,23 @@ const LOOKED_THROUGH: u64 = 2_000_000;
 pub struct KeysDue {
     choice: Choice,
     values: Values,
-    /// Each key that was drawn, with its last write.
-    last: BTreeMap<u64, LastWrite>,
+    /// Each key that was drawn, with what changed it last.
+    last: BTreeMap<u64, LastChange>,
     /// Between two writes whose order is known.
     apart: u64,
     /// No request of the run has this number or a later one.
     end: u64,
-    may_be_gone: bool,
+    expires: bool,
     evicts: bool,
 }
 
-/// The last write of a key, as far as is known.
+/// The last write or removal of a key, as far as is known.
 #[derive(Debug, Clone, Copy)]
-struct LastWrite {
+struct LastChange {
+    /// The number of its request.
     write: u64,
+    /// That of the last removal that was sent, answered or not.
+    removal: Option<u64>,
     /// Whether every other had been answered before.
     is_alone: bool,
 }
@@ -55,6 +59,13 @@ pub struct NextWrite {
     pub value: Vec<u8>,
 }
 
+impl NextWrite {
+    /// The number of its key.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+}
+
 /// What a key turned out to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Back {
@@ -64,52 +75,50 @@ pub enum Back {
     Missing(String),
     /// Another one than was ever written to it.
     Wrong(String),
-    /// One that was overwritten long before.
+    /// One that was overwritten or removed long before.
     Overwritten(String),
 }
 
 impl KeysDue {
     /// Draws so many keys at most, after a run in which so many requests were sent. `None` where
-    /// it wrote none, or where numbers of requests don't tell which were sent.
+    /// it changed none, or where numbers of requests don't tell which were sent.
     pub fn draw(plan: &Plan, sent: u64, count: u64, draws: u64) -> Option<KeysDue> {
         let Workload::Keys(keys) = &plan.work else { return None };
-        if plan.arrivals != Arrivals::Closed || keys.share_of(Operation::Set) == 0.0 {
+        if plan.arrivals != Arrivals::Closed || keys.share_of(Operation::Get) >= 1.0 {
             return None;
         }
         let apart = ROUNDS * u64::from(plan.connections) * u64::from(plan.pipeline);
         let known = sent.saturating_sub(apart.min(sent / 2));
         let choice = Choice::new(keys, plan.seed);
-        let write = |number: u64| {
+        let change = |number: u64| {
             let asked = choice.of(number);
-            (asked.operation == Operation::Set).then_some((asked.key, number))
+            (asked.operation != Operation::Get).then_some((asked, number))
         };
         let numbers = known.saturating_sub(LOOKED_THROUGH)..known;
         let drawn = (0..count.min(known))
             .map(|nth| numbers.start + mix(draws ^ mix(nth)) % (numbers.end - numbers.start));
-        let one_of_several = |(key, write)| (key, LastWrite { write, is_alone: false });
-        let mut last: BTreeMap<u64, LastWrite> =
-            drawn.filter_map(write).map(one_of_several).collect();
-        for (key, number) in numbers.filter_map(write) {
-            if let Some(last) = last.get_mut(&key) {
-                last.write = number.max(last.write);
+        let one_of_several = LastChange { write: 0, removal: None, is_alone: false };
+        let mut last: BTreeMap<u64, LastChange> =
+            drawn.filter_map(change).map(|(asked, _)| (asked.key, one_of_several)).collect();
+        for (asked, number) in (numbers.start..sent).filter_map(change) {
+            let Some(last) = last.get_mut(&asked.key) else { continue };
+            if number < known {
+                last.write = number;
+            }
+            if asked.operation == Operation::Delete {
+                last.removal = Some(number);
             }
         }
         let values = Values::new(plan.seed, keys.value_bytes.clone());
-        let (may_be_gone, evicts, end) = (keys.may_be_gone(), keys.evicts, sent + apart);
-        (!last.is_empty()).then_some(KeysDue {
-            choice,
-            values,
-            last,
-            apart,
-            end,
-            may_be_gone,
-            evicts,
-        })
+        let (expires, evicts, end) = (keys.expires_s > 0, keys.evicts, sent + apart);
+        (!last.is_empty()).then_some(KeysDue { choice, values, last, apart, end, expires, evicts })
     }
 
-    /// So many writes as the run would go on with: of its keys, with its values.
+    /// So many writes as the run would go on with: of its keys, with its values. None where it only
+    /// removes.
     pub fn next_writes(&self, count: usize) -> Vec<NextWrite> {
-        let asked = (self.end..).map(|number| self.choice.of(number));
+        let next = self.end..self.end + LOOKED_THROUGH;
+        let asked = next.map(|number| self.choice.of(number));
         let writes = asked.filter(|asked| asked.operation == Operation::Set).map(|asked| {
             let mut value = Vec::new();
             self.values.append(asked.write, asked.key, 0, &mut value);
@@ -120,7 +129,7 @@ impl KeysDue {
 
     /// One of them was acknowledged, before another was sent.
     pub fn is_acknowledged(&mut self, of: &NextWrite) {
-        self.last.insert(of.key, LastWrite { write: of.write, is_alone: true });
+        self.last.insert(of.key, LastChange { write: of.write, removal: None, is_alone: true });
     }
 
     /// The keys, by number and name.
@@ -130,12 +139,12 @@ impl KeysDue {
 
     /// What it says that a key has this value, or none.
     pub fn judge(&self, key: u64, value: Option<&[u8]>) -> Back {
-        let nothing = LastWrite { write: 0, is_alone: false };
+        let nothing = LastChange { write: 0, removal: None, is_alone: false };
         let last = self.last.get(&key).copied().unwrap_or(nothing);
-        let (may_be_gone, apart) =
-            if last.is_alone { (self.evicts, 0) } else { (self.may_be_gone, self.apart) };
+        let apart = if last.is_alone { 0 } else { self.apart };
         let Some(value) = value else {
-            return if may_be_gone {
+            let may_be_removed = last.removal.is_some_and(|it| it + apart > last.write);
+            return if self.evicts || self.expires || may_be_removed {
                 Back::Right
             } else {
                 Back::Missing(format!("{} isn't there, and was written", shown(key)))
@@ -155,8 +164,12 @@ impl KeysDue {
                         format!("of request {}", header.write)
                     };
                     let key = shown(key);
+                    let did = match self.choice.of(last.write).operation {
+                        Operation::Delete => "removed",
+                        Operation::Get | Operation::Set => "overwritten",
+                    };
                     Back::Overwritten(format!(
-                        "{key} has the value {which}, which request {} has overwritten",
+                        "{key} has the value {which}, which request {} has {did}",
                         last.write
                     ))
                 } else {
@@ -234,7 +247,7 @@ mod tests {
     #[test]
     fn what_was_under_way_together_may_be_in_either_order() {
         let due = KeysDue::draw(&plan(Chosen::Sequential), SENT, 500, 3).unwrap();
-        let (key, LastWrite { write: last, .. }) = due.last.iter().next().unwrap();
+        let (key, LastChange { write: last, .. }) = due.last.iter().next().unwrap();
         let of = |write: u64| {
             let mut value = Vec::new();
             due.values.append(write, *key, 0, &mut value);
@@ -267,6 +280,50 @@ mod tests {
         let mut value = Vec::new();
         due.values.append(before, of_last.key, 0, &mut value);
         assert!(matches!(due.judge(of_last.key, Some(&value)), Back::Overwritten(_)));
+    }
+
+    /// Else a store that says that it removed a key, and keeps it, does less than one that removes.
+    #[test]
+    fn a_store_that_keeps_what_was_removed_is_found_by_what_it_has_afterwards() {
+        let mut plan = plan(Chosen::Uniform);
+        let Workload::Keys(keys) = &mut plan.work else { unreachable!("it is one of keys") };
+        keys.mix = vec![(Operation::Set, 1), (Operation::Delete, 1)];
+        let (choice, values) = (Choice::new(keys, plan.seed), Values::new(plan.seed, 100..=100));
+        let back = |removes: bool, loses: bool| -> Vec<Back> {
+            let mut store: HashMap<u64, Vec<u8>> = HashMap::new();
+            for number in 0..SENT {
+                let asked = choice.of(number);
+                let mut value = Vec::new();
+                values.append(number, asked.key, 0, &mut value);
+                match asked.operation {
+                    Operation::Set if loses => {}
+                    Operation::Set => drop(store.insert(asked.key, value)),
+                    Operation::Delete if removes => drop(store.remove(&asked.key)),
+                    Operation::Get | Operation::Delete => {}
+                }
+            }
+            let due = KeysDue::draw(&plan, SENT, 500, 3).unwrap();
+            let keys =
+                due.keys().map(|(key, _)| due.judge(key, store.get(&key).map(Vec::as_slice)));
+            keys.collect()
+        };
+        let honest = back(true, false);
+        assert!(honest.iter().all(|back| *back == Back::Right), "{honest:?}");
+        let removed = |it: &Back| matches!(it, Back::Overwritten(why) if why.ends_with("removed"));
+        assert!(back(false, false).iter().any(removed), "what was removed has to be gone");
+        let missing = |it: &Back| matches!(it, Back::Missing(_));
+        assert!(back(true, true).iter().any(missing), "what was written last has to be there");
+    }
+
+    /// Else a crash at the end of work that only removes would be waited for without an end.
+    #[test]
+    fn work_that_only_removes_has_no_next_writes() {
+        let mut plan = plan(Chosen::Uniform);
+        if let Workload::Keys(keys) = &mut plan.work {
+            keys.mix = vec![(Operation::Delete, 1)];
+        }
+        let due = KeysDue::draw(&plan, SENT, 500, 3).unwrap();
+        assert!(due.next_writes(3).is_empty());
     }
 
     #[test]
