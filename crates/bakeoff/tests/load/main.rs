@@ -15,6 +15,7 @@
 //! - [`one_queue`]: the same load with one thread and with several;
 //! - [`other_tools`]: as a page writes it for people who know another one;
 //! - [`ports`]: on a machine with hardly any ports;
+//! - [`several_hosts`]: from several hosts, of which some fail;
 //! - [`searches`]: whose limit `--find-rate` finds;
 //! - [`stores`]: against real ones, Redis and memcached;
 //! - [`support`]: the server that a test commands, and the run against it;
@@ -37,6 +38,7 @@ mod one_queue;
 mod other_tools;
 mod ports;
 mod searches;
+mod several_hosts;
 #[path = "../fixture/shortened.rs"]
 mod shortened;
 #[path = "../fixture/skipped.rs"]
