@@ -10,6 +10,7 @@
 //! - [`lost_connections`]: what becomes of requests on a connection that ends;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`misbehaving_stores`]: against stores that do;
+//! - [`namespaces`]: from hosts with networks and clocks of their own;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
 //! - [`one_queue`]: the same load with one thread and with several;
@@ -32,6 +33,7 @@ mod left_waiting;
 mod lost_connections;
 mod misbehaving;
 mod misbehaving_stores;
+mod namespaces;
 mod nginx;
 mod nonces;
 mod one_queue;

@@ -17,18 +17,18 @@ const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A file of hosts, and where their processes tell their ids.
-struct Hosts {
+pub struct Hosts {
     folder: TempDir,
     content: String,
 }
 
 impl Hosts {
-    fn new() -> Hosts {
+    pub fn new() -> Hosts {
         Hosts { folder: TempDir::new().unwrap(), content: String::new() }
     }
 
     /// A host behind a shell's words, in which `"$@"` is the agent.
-    fn and(mut self, name: &str, words: &str) -> Hosts {
+    pub fn and(mut self, name: &str, words: &str) -> Hosts {
         let words = words.replace("PID", &self.path(&format!("{name}.pid")).display().to_string());
         let binary = env!("CARGO_BIN_EXE_bakeoff");
         self.content += &format!(
@@ -47,7 +47,7 @@ impl Hosts {
         self.folder.path().join(name)
     }
 
-    fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.path("hosts.toml")
     }
 
@@ -65,7 +65,7 @@ impl Hosts {
         }
     }
 
-    fn load(&self, arguments: &[&str]) -> Told {
+    pub fn load(&self, arguments: &[&str]) -> Told {
         Told::of(&self.begin(&[arguments, &["--json", "-"]].concat()).wait_with_output().unwrap())
     }
 
@@ -85,15 +85,16 @@ impl Hosts {
 }
 
 /// What a run told.
-struct Told {
-    code: Option<i32>,
+pub struct Told {
+    pub code: Option<i32>,
     /// Nothing, where no load was offered.
-    json: Value,
-    stderr: String,
+    pub json: Value,
+    pub stderr: String,
 }
 
 impl Told {
-    fn of(output: &Output) -> Told {
+    /// That of a process.
+    pub fn of(output: &Output) -> Told {
         Told {
             code: output.status.code(),
             json: serde_json::from_slice(&output.stdout).unwrap_or_default(),
@@ -107,7 +108,8 @@ impl Told {
     }
 }
 
-const SOUND: &str = "echo $$ >PID; exec \"$@\"";
+/// The words of a host as it should be.
+pub const SOUND: &str = "echo $$ >PID; exec \"$@\"";
 
 fn sum(hosts: &Value, of: impl Fn(&Value) -> u64) -> u64 {
     hosts.as_array().unwrap().iter().map(of).sum()
