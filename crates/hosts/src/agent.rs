@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ipnet::IpNet;
 use load::agent::{self, Heard, SILENT_MAX, Told, line};
@@ -227,8 +227,11 @@ fn listen_to_hub(to: &Sender<Event>) {
             Err(error) => Err(error),
         };
         match said {
-            Ok(said) if to.send(Event::Hub(said)).is_ok() => {}
-            Ok(_) => return,
+            Ok(said) => {
+                if to.send(Event::Hub(said)).is_err() {
+                    return;
+                }
+            }
             Err(error) => break Some(format!("understanding the hub: {error}")),
         }
     };

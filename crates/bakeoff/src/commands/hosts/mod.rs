@@ -6,7 +6,7 @@
 pub mod file;
 mod install;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -15,7 +15,6 @@ use hosts::hub::Hub;
 use hosts::wire::{Build, PROTOCOL};
 use hosts::{Host, HostError};
 use ipnet::IpNet;
-use lab::study::digest;
 use report::text::visible;
 use report::units;
 
@@ -105,12 +104,9 @@ pub fn greet(hosts: &[Host]) -> Result<Hub, HostError> {
 /// # Errors
 /// Why its digest can't be taken.
 pub fn own_build() -> Result<Build, String> {
-    static DIGEST: OnceLock<Result<String, String>> = OnceLock::new();
-    let taken = DIGEST.get_or_init(|| {
-        digest::of_file(Path::new("/proc/self/exe"))
-            .map_err(|error| format!("taking the digest of this program: {error}"))
-    });
-    let digest = taken.clone()?;
+    static DIGEST: OnceLock<Option<String>> = OnceLock::new();
+    let digest = DIGEST.get_or_init(lab::run::own_digest).clone();
+    let digest = digest.ok_or("this program can't read its own file (/proc/self/exe)")?;
     Ok(Build { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), digest })
 }
 
