@@ -165,7 +165,8 @@ impl Agent<'_> {
     }
 
     fn fail(&mut self, run: u64, why: String) {
-        let error = Error::System { what: "offering the load".into(), source: io::Error::other(why) };
+        let error =
+            Error::System { what: "offering the load".into(), source: io::Error::other(why) };
         tell(&ToHub::Failed { run, error });
     }
 }

@@ -223,11 +223,15 @@ impl Hub {
 
     /// Tells each second that all hosts have told which are there and not at their end.
     fn tell_seconds(&self, progressed: &mut [Progressed], tell: &mut dyn FnMut(&News)) {
-        let is_there = |it: &Progressed, agent: &Agent| it.outcome.is_none() && agent.lost.is_none();
+        let is_there =
+            |it: &Progressed, agent: &Agent| it.outcome.is_none() && agent.lost.is_none();
         loop {
             let mut there = progressed.iter_mut().zip(&self.agents);
-            let there: Vec<&mut Progressed> =
-                there.by_ref().filter(|(it, agent)| is_there(it, agent)).map(|(it, _)| it).collect();
+            let there: Vec<&mut Progressed> = there
+                .by_ref()
+                .filter(|(it, agent)| is_there(it, agent))
+                .map(|(it, _)| it)
+                .collect();
             if there.is_empty() || there.iter().any(|it| it.seconds.is_empty()) {
                 return;
             }
@@ -309,7 +313,9 @@ impl Hub {
         self.agents[number].pipe.say(&ToAgent::Clock { n });
         while asked.elapsed() < CLOCK_WITHIN && self.agents[number].lost.is_none() {
             match self.hear(LOOK_EVERY) {
-                Some((of, ToHub::Clock { n: answered, at }, came)) if (of, answered) == (number, n) => {
+                Some((of, ToHub::Clock { n: answered, at }, came))
+                    if (of, answered) == (number, n) =>
+                {
                     return Some(Offset::of(asked, at, came));
                 }
                 _ => {}

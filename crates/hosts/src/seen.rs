@@ -158,7 +158,8 @@ impl Together {
         {
             concerns.push(Concern::UnequallyFar { near, far });
         }
-        let open = self.hosts.iter().filter(|host| host.plan.arrivals != load::plan::Arrivals::Closed);
+        let open =
+            self.hosts.iter().filter(|host| host.plan.arrivals != load::plan::Arrivals::Closed);
         if let Some(connections) = open.map(|host| host.plan.connections).min()
             && self.hosts.len() > 1
             && connections < CONNECTIONS_MIN

@@ -113,9 +113,9 @@ mod tests {
                 ..plan()
             };
             let Ok(plans) = split(&whole, &parts) else {
-                prop_assert!(weights.iter().any(|&it| {
-                    u64::from(connections) * u64::from(it) < u64::from(weights.iter().sum::<u32>())
-                }));
+                let all = u64::from(weights.iter().sum::<u32>());
+                let has_less_than_one = |&it: &u32| u64::from(connections) * u64::from(it) < all;
+                prop_assert!(weights.iter().any(has_less_than_one));
                 return Ok(());
             };
             prop_assert_eq!(plans.iter().map(|it| it.connections).sum::<u32>(), connections);

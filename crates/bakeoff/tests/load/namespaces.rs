@@ -175,7 +175,8 @@ fn hosts_of_networks_of_their_own_are_told_apart() {
     let rates: Vec<f64> =
         (0..3).map(|nth| said.json["hosts"][nth]["rate"].as_f64().unwrap()).collect();
     assert!(rates[2] * 3.0 < rates[0].min(rates[1]), "the narrow link doesn't show: {rates:?}");
-    let far = said.json["warnings"].as_array().unwrap().iter().find(|it| it["id"] == "unequally_far");
+    let far =
+        said.json["warnings"].as_array().unwrap().iter().find(|it| it["id"] == "unequally_far");
     let text = far.map(|it| it["text"].as_str().unwrap().to_string()).unwrap_or_default();
     assert!(text.contains("c3"), "{text:?}, {}", said.stderr);
 }
@@ -188,7 +189,10 @@ fn a_clock_that_is_a_day_ahead_is_found_and_changes_nothing() {
         return skipped("skipped", "only root makes time namespaces");
     }
     let day = "unshare --time --monotonic 86400 --fork --kill-child \"$@\"";
-    if !Command::new("unshare").args(["--time", "--fork", "true"]).status().is_ok_and(|it| it.success())
+    if !Command::new("unshare")
+        .args(["--time", "--fork", "true"])
+        .status()
+        .is_ok_and(|it| it.success())
     {
         return skipped("skipped", "this kernel makes no time namespaces");
     }

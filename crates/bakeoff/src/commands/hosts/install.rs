@@ -24,8 +24,7 @@ pub fn on_all(hosts: &[Host]) -> Result<String, HostError> {
     let build = own_build().map_err(|what| HostError { host: "here".into(), what })?;
     let mut told = String::new();
     for host in hosts {
-        let done = on(host, &build)
-            .map_err(|what| HostError { host: host.name.clone(), what })?;
+        let done = on(host, &build).map_err(|what| HostError { host: host.name.clone(), what })?;
         told += &format!("{}: {done}\n", host.name);
     }
     Ok(told)
@@ -40,7 +39,8 @@ fn on(host: &Host, build: &Build) -> Result<String, String> {
         return Ok(format!("has {path}"));
     }
     let arriving = format!("{path}.arriving");
-    let program = || File::open("/proc/self/exe").map_err(|error| format!("reading itself: {error}"));
+    let program =
+        || File::open("/proc/self/exe").map_err(|error| format!("reading itself: {error}"));
     said(host, &["mkdir", "-p", FOLDER], Stdio::null())?;
     said(host, &["dd", &format!("of={arriving}"), "bs=65536", "status=none"], program()?.into())?;
     match digest_there(host, &arriving) {
@@ -66,7 +66,8 @@ fn digest_there(host: &Host, path: &str) -> Option<String> {
 /// # Errors
 /// How it failed, with its words.
 fn said(host: &Host, words: &[&str], input: Stdio) -> Result<String, String> {
-    let all: Vec<&str> = host.reach.iter().map(String::as_str).chain(words.iter().copied()).collect();
+    let all: Vec<&str> =
+        host.reach.iter().map(String::as_str).chain(words.iter().copied()).collect();
     let shown = all.join(" ");
     let mut command = Command::new(all[0]);
     command.args(&all[1..]).stdin(input);

@@ -24,8 +24,10 @@ use super::printing::{Output, complain};
 
 /// Greets the hosts of a file, and tells what they are and how well their clocks are known
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 all greeted; 2 the file is wrong; 4 a host can't be reached, \
-or has another program.")]
+#[command(
+    after_help = "Exit codes: 0 all greeted; 2 the file is wrong; 4 a host can't be reached, \
+or has another program."
+)]
 pub struct HostsArguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -114,8 +116,16 @@ pub fn own_build() -> Result<Build, String> {
 fn table(hub: &Hub) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["host", "its name", "kernel", "processors", "files", "backend", "round trip",
-        "clock within"]);
+    table.set_header([
+        "host",
+        "its name",
+        "kernel",
+        "processors",
+        "files",
+        "backend",
+        "round trip",
+        "clock within",
+    ]);
     for (host, facts, clock) in hub.hosts() {
         let time = |time: std::time::Duration| units::time(time.as_secs_f64() * 1e6);
         table.add_row([
@@ -144,9 +154,8 @@ fn table(hub: &Hub) -> String {
 fn same_machine(hub: &Hub) -> String {
     let boots: Vec<(&str, &str)> =
         hub.hosts().map(|(host, facts, _)| (&*host.name, &*facts.boot_id)).collect();
-    let shares = |(name, boot): &(&str, &str)| {
-        boots.iter().any(|(other, its)| other != name && its == boot)
-    };
+    let shares =
+        |(name, boot): &(&str, &str)| boots.iter().any(|(other, its)| other != name && its == boot);
     let shared: Vec<&str> = boots.iter().filter(|it| shares(it)).map(|(name, _)| *name).collect();
     match shared[..] {
         [] => String::new(),

@@ -20,7 +20,15 @@ pub fn table(hosts: &[HostSeen], all: &Outcome) -> Option<String> {
     }
     let mut table = empty_table();
     table.set_header([
-        "host", "connections", "answers", "p50", "p99", "busy", "seen late p99", "SYN again", "",
+        "host",
+        "connections",
+        "answers",
+        "p50",
+        "p99",
+        "busy",
+        "seen late p99",
+        "SYN again",
+        "",
     ]);
     for host in hosts {
         let connections = units::whole(host.plan.connections.into());

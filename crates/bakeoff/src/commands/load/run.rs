@@ -8,8 +8,8 @@ use load::verdict::limit::Warning;
 use load::{Outcome, Plan};
 use report::units;
 
-use super::{clients, complain};
 use super::exit::Exit;
+use super::{clients, complain};
 
 /// All that is told of a run.
 pub struct Run {
