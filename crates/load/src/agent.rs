@@ -4,12 +4,15 @@
 //! JSON for each [`Heard`], its output one for each [`Told`]. It hears a plan, makes the
 //! connections that are kept, tells that it is ready, and begins at the moment that it hears
 //! then. When the input closes, nobody waits for an outcome any more, and the process ends at
-//! once: so is a run ended early, too, and no signal that asks for an end is heeded. After the
-//! outcome it does nothing until its input closes, so that what it used can still be read.
+//! once: so is a run ended early, too, and no signal that asks for an end is heeded. Who once
+//! said that he is there has to say so again and again: after [`SILENT_MAX`] without a word the
+//! process ends as well. After the outcome it does nothing until its input closes, so that what
+//! it used can still be read.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::ExitCode;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +21,9 @@ use crate::{Error, Moment, News, Outcome, Plan, Progress, Stop};
 
 /// The hidden subcommand of bakeoff that is the client.
 pub const SUBCOMMAND: &str = "client";
+
+/// How long a side that tells that it is there may be silent.
+pub const SILENT_MAX: Duration = Duration::from_secs(5);
 
 /// The longest line that is read: an outcome of a day has 9 MB of seconds.
 const LINE_BYTES_MAX: u64 = 64 << 20;
@@ -34,12 +40,16 @@ pub enum Heard {
     Start(Moment),
     /// The run is to end early; what it saw until then is told.
     Stop,
+    /// Whoever started it is there.
+    Alive,
 }
 
 /// What an agent tells: lines of JSON on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
+    /// So many of the connections that are kept are open.
+    Connecting(u32),
     /// The connections that are kept are made: it waits for the start.
     Ready,
     /// A second has ended.
@@ -83,8 +93,7 @@ pub fn main() -> ExitCode {
     };
     let told = run_from(&plan, &stop, at, &mut |news| match news {
         News::Second(second) => tell(&Told::Second(*second)),
-        // Nobody looks on.
-        News::Connecting(_) => {}
+        News::Connecting(open) => tell(&Told::Connecting(*open)),
     });
     tell(&match told {
         Ok(outcome) => Told::Ended(Box::new(outcome)),
@@ -106,17 +115,31 @@ fn ignore_signals() {
 /// Hears what follows the plan, and ends the process when its input closes.
 fn listen(stop: &Stop, starts: &Sender<Moment>) {
     let mut input = io::stdin().lock();
+    let mut watched = None;
     while let Ok(Some(line)) = line(&mut input) {
         match serde_json::from_str(&line) {
             Ok(Heard::Start(at)) => {
                 let _ = starts.send(at);
             }
             Ok(Heard::Stop) => stop.now(),
+            Ok(Heard::Alive) => {
+                let _ = watched.get_or_insert_with(watch).send(());
+            }
             // A second plan, or no word of this kind.
             Ok(Heard::Plan(_)) | Err(_) => {}
         }
     }
     std::process::exit(0);
+}
+
+/// Ends the process when it hears nothing for [`SILENT_MAX`].
+fn watch() -> Sender<()> {
+    let (to, from) = mpsc::channel();
+    std::thread::spawn(move || {
+        while from.recv_timeout(SILENT_MAX) != Err(RecvTimeoutError::Timeout) {}
+        std::process::exit(1);
+    });
+    to
 }
 
 /// Tells bakeoff. If it is gone, the input closes as well.

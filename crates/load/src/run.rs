@@ -144,14 +144,18 @@ impl Plan {
     /// for it; `None` where answers decide when it ends.
     pub fn longest(&self) -> Option<Duration> {
         let Until::Elapsed(window) = self.until else { return None };
-        let connecting = if self.keep_alive {
+        // The last answers are awaited no longer than any.
+        let parts = [self.connects_within(), self.warmup, window, self.timeout];
+        Some(parts.into_iter().fold(Duration::ZERO, Duration::saturating_add))
+    }
+
+    /// The longest that it takes to make the connections that are kept, before the start.
+    pub fn connects_within(&self) -> Duration {
+        if self.keep_alive {
             connects::longest(self.connections, self.timeout)
         } else {
             Duration::ZERO
-        };
-        // The last answers are awaited no longer than any.
-        let parts = [connecting, self.warmup, window, self.timeout];
-        Some(parts.into_iter().fold(Duration::ZERO, Duration::saturating_add))
+        }
     }
 
     /// Whether one thread carries it out wherever it is, and no other host helps.
@@ -161,7 +165,7 @@ impl Plan {
     }
 
     /// How many threads carry it out where these processors are allowed.
-    pub(crate) fn threads_of(&self, allowed: &[usize]) -> usize {
+    pub fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
         let threads = if self.threads == 0 { cpus } else { self.threads };
         // A thread without a connection has nothing to do.

@@ -10,6 +10,7 @@ pub mod duel;
 pub mod durability;
 mod exit_codes;
 pub mod export;
+pub mod hosts;
 pub mod load;
 pub mod mistakes;
 pub mod new;

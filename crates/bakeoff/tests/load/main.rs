@@ -10,11 +10,13 @@
 //! - [`lost_connections`]: what becomes of requests on a connection that ends;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`misbehaving_stores`]: against stores that do;
+//! - [`namespaces`]: from hosts with networks and clocks of their own;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
 //! - [`one_queue`]: the same load with one thread and with several;
 //! - [`other_tools`]: as a page writes it for people who know another one;
 //! - [`ports`]: on a machine with hardly any ports;
+//! - [`several_hosts`]: from several hosts, of which some fail;
 //! - [`searches`]: whose limit `--find-rate` finds;
 //! - [`stores`]: against real ones, Redis and memcached;
 //! - [`support`]: the server that a test commands, and the run against it;
@@ -31,12 +33,14 @@ mod left_waiting;
 mod lost_connections;
 mod misbehaving;
 mod misbehaving_stores;
+mod namespaces;
 mod nginx;
 mod nonces;
 mod one_queue;
 mod other_tools;
 mod ports;
 mod searches;
+mod several_hosts;
 #[path = "../fixture/shortened.rs"]
 mod shortened;
 #[path = "../fixture/skipped.rs"]

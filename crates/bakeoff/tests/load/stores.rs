@@ -109,7 +109,7 @@ impl Store {
         None
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("{}://{}", self.kind.scheme(), self.address)
     }
 

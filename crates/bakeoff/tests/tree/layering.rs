@@ -10,11 +10,12 @@ use cargo_metadata::MetadataCommand;
 use crate::source::{files_below, program};
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("result", &[]),
     ("histogram", &[]),
     ("load", &["histogram"]),
     ("keeper", &[]),
+    ("hosts", &["keeper", "load"]),
     ("yardstick", &[]),
     ("judge", &["histogram", "result"]),
     ("lab", &["histogram", "judge", "keeper", "load", "result", "yardstick"]),

@@ -128,6 +128,8 @@ impl Client {
             match self.told.recv_timeout(LOOK_EVERY) {
                 Ok(Told::Ready) => self.say(&Heard::Start(Moment::now().after(START_AHEAD)))?,
                 Ok(Told::Second(second)) => progress(&second),
+                // Nobody looks on.
+                Ok(Told::Connecting(_)) => {}
                 Ok(Told::Ended(outcome)) => return Ok(Some(*outcome)),
                 Ok(Told::Failed(error)) => return Err(error),
                 Err(RecvTimeoutError::Timeout) => waited += LOOK_EVERY,

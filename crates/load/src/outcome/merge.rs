@@ -172,17 +172,24 @@ fn first<T>(one: Option<First<T>>, another: Option<First<T>>) -> Option<First<T>
     [one, another].into_iter().flatten().min_by_key(|first| first.at)
 }
 
-/// Second by second. A percentile is the longest of the parts': that of all is no longer.
+impl Second {
+    /// Both in one. A percentile is the longer of the two: that of both is no longer.
+    pub fn merge(self, more: Second) -> Second {
+        Second {
+            good: self.good + more.good,
+            errors: self.errors + more.errors,
+            bytes: self.bytes + more.bytes,
+            p50: self.p50.max(more.p50),
+            p99: self.p99.max(more.p99),
+        }
+    }
+}
+
+/// Second by second.
 fn seconds(mut seconds: Vec<Second>, more: &[Second]) -> Vec<Second> {
     seconds.resize(seconds.len().max(more.len()), Second::default());
     for (second, more) in seconds.iter_mut().zip(more) {
-        *second = Second {
-            good: second.good + more.good,
-            errors: second.errors + more.errors,
-            bytes: second.bytes + more.bytes,
-            p50: second.p50.max(more.p50),
-            p99: second.p99.max(more.p99),
-        };
+        *second = second.merge(*more);
     }
     seconds
 }

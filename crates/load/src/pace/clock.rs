@@ -60,6 +60,11 @@ impl Moment {
         Moment(shown)
     }
 
+    /// What CLOCK_MONOTONIC shows at it.
+    pub fn shown(self) -> Duration {
+        self.0
+    }
+
     /// The moment that comes so long after this one.
     pub fn after(self, time: Duration) -> Moment {
         Moment(self.0.saturating_add(time))

@@ -184,9 +184,9 @@ impl Plan {
         })
     }
 
-    /// Whether its first error decides what comes of it: of keys that are all to be there, one
-    /// that couldn't be written is enough.
-    pub(crate) fn ends_at_an_error(&self) -> bool {
+    /// Whether it writes all keys of a store. Its first error decides then what comes of it: one
+    /// key that couldn't be written is enough.
+    pub fn is_preload(&self) -> bool {
         matches!(&self.work, Workload::Keys(keys) if keys.phase == keys::KeysPhase::Preload)
     }
 

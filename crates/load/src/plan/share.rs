@@ -31,7 +31,7 @@ impl Share {
     }
 
     /// How many of the first `all` requests are this host's.
-    pub(crate) fn of(self, all: u64) -> u64 {
+    pub fn of(self, all: u64) -> u64 {
         let (host, hosts) = (u64::from(self.host), u64::from(self.hosts));
         all.saturating_sub(host).div_ceil(hosts)
     }

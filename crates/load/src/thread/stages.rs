@@ -221,7 +221,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
 
     /// Whether an error has decided what comes of the run, on whichever thread.
     fn has_failed(&self) -> bool {
-        if !self.plan.ends_at_an_error() {
+        if !self.plan.is_preload() {
             return false;
         }
         if !self.record.outcome.account.errors.is_empty() {

@@ -105,6 +105,10 @@ pub struct LoadArguments {
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
+    /// Offer the load from the hosts of this file together (docs/hosts.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "cpus", help_heading = CLIENT)]
+    pub hosts: Option<PathBuf>,
+
     /// How to talk to the kernel; auto takes io_uring where it is permitted
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Backend::Auto,
         help_heading = CLIENT)]

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use load::plan::{Plan, Workload};
 use load::verdict::condition::{Condition, Measured, good_share};
-use load::verdict::limit::{self, Warning};
+use load::verdict::limit::Warning;
 use load::verdict::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
 use load::{Error, Stop};
 use report::units;
 
 use super::super::printing::Output;
 use super::arguments::LoadArguments;
+use super::clients::Clients;
 use super::exit::{Exit, Failure};
-use super::live::Live;
 use super::pace::ArrivalsChoice;
 use super::run::{measured, rate};
 use super::{pace, summary, words};
@@ -123,8 +123,8 @@ impl StepMade {
 /// Where no load can be offered.
 pub fn run(
     arguments: &LoadArguments,
-    plan: &Plan,
-    condition: &Condition,
+    (plan, condition): (&Plan, &Condition),
+    clients: &mut Clients,
     stop: &Stop,
     output: &mut Output,
 ) -> Result<Searched, Failure> {
@@ -167,32 +167,30 @@ pub fn run(
         };
         rest(pause, stop);
         let plan = at(offered, pool.connections(), steps.len());
-        let outcome = {
-            let mut live = Live::new(&plan, arguments.quiet);
-            load::run(&plan, stop, &mut |news| live.show(news))?
-        };
+        let offered_load = clients.offer(&plan, stop, arguments.quiet)?.whole()?;
+        let outcome = &offered_load.outcome;
         if stop.asked() {
             break search.so_far();
         }
-        let step = search::step(condition, &plan, &outcome);
-        pause = search::pause(&step, step_length, &outcome);
+        let step = search::step(condition, &plan, outcome);
+        pause = search::pause(&step, step_length, outcome);
         // A server that isn't there any more says nothing of a rate. One that is only
         // overwhelmed has connections, and may have answers in the next step.
         let is_servers = !matches!(step, Step::ClientLimit(_));
         let is_gone = outcome.connections.established == 0 && is_servers;
         no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
         let believed =
-            if no_answer { None } else { pool.judge(condition, step.clone(), offered, &outcome) };
+            if no_answer { None } else { pool.judge(condition, step.clone(), offered, outcome) };
         if let Some(step) = &believed {
             search.record(offered, step.clone());
         }
         let made = StepMade {
             offered_rate: offered,
             rate: outcome.rate(),
-            good_share: good_share(&outcome),
-            measured: condition.judge(&outcome).measured,
+            good_share: good_share(outcome),
+            measured: condition.judge(outcome).measured,
             connections: plan.connections,
-            warnings: limit::warnings(&plan, &outcome),
+            warnings: offered_load.warnings.clone(),
             counts: believed.is_some(),
             step: match believed {
                 Some(step) => step,

@@ -6,6 +6,7 @@ use std::io;
 use histogram::Histogram;
 use histogram::Latency;
 use histogram::reading::{Reading, Statistic, read};
+use hosts::seen::{Concern, HostSeen};
 use load::outcome::{
     Account, ClassSeen, Connections, ErrorCount, ErrorKind, KeysSeen, Outcome, Second, StatusCount,
     ThreadUse,
@@ -24,7 +25,7 @@ use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
 use super::run::{Run, sentence};
 use super::summary::PERCENTILES;
-use super::words;
+use super::{by_host, words};
 
 /// Goes up when a reader of the older form would misread the newer; new fields may come
 /// at any time.
@@ -68,6 +69,33 @@ pub struct RunDocument<'a> {
     threads: &'a [ThreadUse],
     warnings: Vec<WarningDocument>,
     conditions: Vec<ConditionDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<HostDocument<'a>>,
+}
+
+/// What a host saw of its part.
+#[derive(Serialize)]
+struct HostDocument<'a> {
+    name: &'a str,
+    kernel: &'a str,
+    backend: &'a str,
+    connections: u32,
+    lost: Option<&'a str>,
+    rate: Option<f64>,
+    requests: Option<RequestCounts<'a>>,
+    service_us: Option<Distribution>,
+    seen_late_us: Option<Distribution>,
+    threads: &'a [ThreadUse],
+    clock: ClockDocument,
+}
+
+/// What is known of a host's clock, in microseconds.
+#[derive(Serialize)]
+struct ClockDocument {
+    offset_us: f64,
+    within_us: f64,
+    drift_us: Option<f64>,
+    start_late_us: f64,
 }
 
 #[derive(Serialize)]
@@ -284,7 +312,13 @@ pub fn run(run: &Run) -> RunDocument<'_> {
         per_second: &outcome.seconds,
         cpu: cpu(outcome),
         threads: &outcome.threads,
-        warnings: warnings(&run.warnings),
+        warnings: run
+            .concerns
+            .iter()
+            .map(concern)
+            .chain(run.warnings.iter().map(warning))
+            .collect(),
+        hosts: run.hosts.iter().map(host).collect(),
         conditions: run
             .conditions
             .iter()
@@ -345,7 +379,7 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
                         connections: step.connections,
                         measured,
                         at_least,
-                        warnings: warnings(&step.warnings),
+                        warnings: step.warnings.iter().map(warning).collect(),
                     }
                 })
                 .collect(),
@@ -353,13 +387,43 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
     }
 }
 
-fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
-    let document = |warning: &Warning| WarningDocument {
+fn warning(warning: &Warning) -> WarningDocument {
+    WarningDocument {
         id: warning.id(),
         client_limit: warning.is_client_limit(),
         text: words::sentences(warning),
-    };
-    warnings.iter().map(document).collect()
+    }
+}
+
+fn concern(concern: &Concern) -> WarningDocument {
+    WarningDocument {
+        id: concern.id(),
+        client_limit: matches!(concern, Concern::OfHost { .. }),
+        text: by_host::sentences(concern),
+    }
+}
+
+fn host(seen: &HostSeen) -> HostDocument<'_> {
+    let outcome = seen.outcome.as_ref();
+    let us_of = |ns: i64| ns as f64 / 1e3;
+    HostDocument {
+        name: &seen.name,
+        kernel: &seen.facts.kernel,
+        backend: outcome.map_or(&*seen.facts.backend, |outcome| &*outcome.backend),
+        connections: seen.plan.connections,
+        lost: seen.lost.as_deref(),
+        rate: outcome.map(Outcome::rate),
+        requests: outcome.map(|outcome| requests(&outcome.account)),
+        service_us: outcome.map(|outcome| distribution(&outcome.service)),
+        seen_late_us: outcome.map(|outcome| exact(&outcome.seen_late)),
+        threads: outcome.map_or(&[], |outcome| &outcome.threads),
+        clock: ClockDocument {
+            offset_us: us_of(seen.clock.ns),
+            within_us: seen.clock.bound().as_secs_f64() * 1e6,
+            drift_us: seen.drift_ns.map(us_of),
+            start_late_us: seen.start_late.as_secs_f64() * 1e6,
+        },
+    }
 }
 
 fn operation(seen: &ClassSeen) -> OperationDocument {

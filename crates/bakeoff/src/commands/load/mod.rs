@@ -3,14 +3,17 @@
 //! - [`arguments`]: what is asked for, and the plan that it makes, with
 //!   `target` (URL to address), `keys` (what is asked of stores), `quantity` (rates, durations, processors) and `pace` (when
 //!   requests are due, and which rates may be searched for);
+//! - `clients`: who offers the load, this process or several hosts;
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
-//!   sentences of `words`;
+//!   sentences of `words`, and by `by_host` of each host;
 //! - `find_rate`: many runs, in search of a rate;
 //! - `sink`: the files, or standard output, that results are written to;
 //! - `exit`: what the exit code says.
 
 pub mod arguments;
+mod by_host;
+mod clients;
 mod exit;
 mod find_rate;
 mod hdr;
@@ -31,14 +34,13 @@ use std::process::ExitCode;
 use load::outcome::{ErrorKind, Outcome};
 use load::plan::Until;
 use load::verdict::condition::Condition;
-use load::verdict::limit;
 use load::{Plan, Stop};
 use report::text::visible;
 use report::units;
 
 pub use self::arguments::LoadArguments;
+use self::clients::{Clients, Offered};
 use self::exit::{Exit, Failure};
-use self::live::Live;
 use self::run::Run;
 use self::sink::Sink;
 use super::printing::{self, Output};
@@ -68,17 +70,21 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(|error| Failure::system("waiting for Ctrl-C", &error))?;
 
+    let mut clients = Clients::of(arguments, &plan)?;
     if let Some(preload) = plan.preload() {
-        self::preload(arguments, &preload, &stop, &mut output)?;
+        let outcome = clients.offer(&preload, &stop, arguments.quiet)?.whole()?.outcome;
+        self::preloaded(&preload, &outcome, &mut output)?;
     }
     if let Some(condition) = &arguments.find_rate {
-        let found = find_rate::run(arguments, &plan, condition, &stop, &mut output)?;
+        let searched = (&plan, condition);
+        let found = find_rate::run(arguments, searched, &mut clients, &stop, &mut output)?;
         let document = json::search(&arguments.shown_url(), &plan, &found);
         let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
         let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
-    let run = measure(arguments, plan, &stop)?;
+    let offered = clients.offer(&plan, &stop, arguments.quiet)?;
+    let run = judged(arguments, plan, offered);
     output.print(&summary::text(&run));
     let document = json::run(&run);
     let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
@@ -106,22 +112,13 @@ fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
     failures.next().map(|failure| failure.exit)
 }
 
-/// Writes all keys of a store, and tells of it. What isn't there can't be read.
-fn preload(
-    arguments: &LoadArguments,
-    plan: &Plan,
-    stop: &Stop,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    let outcome = {
-        let mut live = Live::new(plan, arguments.quiet);
-        load::run(plan, stop, &mut |news| live.show(news))?
-    };
-    output.print(&summary::preload(plan, &outcome));
+/// Tells of a load that was to write all keys of a store. What isn't there can't be read.
+fn preloaded(plan: &Plan, outcome: &Outcome, output: &mut Output) -> Result<(), Failure> {
+    output.print(&summary::preload(plan, outcome));
     let account = &outcome.account;
     match plan.until {
         Until::Requests(keys) if account.good < keys && !outcome.interrupted => {
-            let sentence = not_all_acknowledged(&outcome, keys);
+            let sentence = not_all_acknowledged(outcome, keys);
             Err(Failure { exit: Exit::Unanswered, sentence })
         }
         _ => Ok(()),
@@ -158,18 +155,17 @@ fn not_all_acknowledged(outcome: &Outcome, keys: u64) -> String {
     format!("the store acknowledged {written} of {keys} keys{why}{advice}")
 }
 
-/// Runs the plan, and judges what came of it.
-fn measure(arguments: &LoadArguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
-    let outcome = {
-        let mut live = Live::new(&plan, arguments.quiet);
-        load::run(&plan, stop, &mut |news| live.show(news))?
-    };
+/// What came of a plan, judged.
+fn judged(arguments: &LoadArguments, plan: Plan, offered: Offered) -> Run {
+    let Offered { outcome, warnings, hosts, concerns } = offered;
     let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
-    Ok(Run {
+    Run {
         url: arguments.shown_url(),
-        warnings: limit::warnings(&plan, &outcome),
         conditions: arguments.fail_if.iter().map(judge).collect(),
+        warnings,
         plan,
+        hosts,
+        concerns,
         outcome,
-    })
+    }
 }

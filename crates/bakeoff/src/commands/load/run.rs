@@ -1,5 +1,6 @@
 //! A run with what is made of it.
 
+use hosts::seen::{Concern, HostSeen};
 use load::plan::{Arrivals, Until};
 use load::verdict::comparison::Unit;
 use load::verdict::condition::{Condition, Judgement, Measured, Verdict};
@@ -7,8 +8,8 @@ use load::verdict::limit::Warning;
 use load::{Outcome, Plan};
 use report::units;
 
-use super::complain;
 use super::exit::Exit;
+use super::{clients, complain};
 
 /// All that is told of a run.
 pub struct Run {
@@ -20,15 +21,22 @@ pub struct Run {
     pub outcome: Outcome,
     /// What to know before using it.
     pub warnings: Vec<Warning>,
+    /// What each host saw, where the load came from several.
+    pub hosts: Vec<HostSeen>,
+    /// What to know of hosts.
+    pub concerns: Vec<Concern>,
     /// The conditions of `--fail-if`.
     pub conditions: Vec<(Condition, Judgement)>,
 }
 
 impl Run {
-    /// What the exit code says. The gravest comes first: a run that was cut
-    /// short decides nothing, and one without an answer meets no condition.
+    /// What the exit code says. The gravest comes first: a run without one of its hosts isn't
+    /// what was asked for, one that was cut short decides nothing, and one without an answer
+    /// meets no condition.
     pub fn exit(&self) -> Exit {
-        if self.outcome.interrupted {
+        if clients::lost(&self.concerns).is_some() {
+            Exit::System
+        } else if self.outcome.interrupted {
             Exit::Interrupted
         } else if self.outcome.account.good == 0 || self.is_given_up() {
             Exit::Unanswered
@@ -47,6 +55,7 @@ impl Run {
 
     /// Says on standard error which conditions fail the run, and that it had no request.
     pub fn complain(&self) {
+        clients::lost(&self.concerns).into_iter().for_each(|sentence| complain(&sentence));
         self.why_it_is_empty().into_iter().for_each(|sentence| complain(&sentence));
         for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
             complain(&format!("--fail-if: {}", sentence(&judged.0, judged.1)));
@@ -225,6 +234,8 @@ pub mod tests {
             plan,
             outcome,
             warnings: vec![],
+            hosts: vec![],
+            concerns: vec![],
             conditions: vec![],
         }
     }

@@ -16,12 +16,13 @@ use load::verdict::limit::Warning;
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
-use super::words;
+use super::{by_host, words};
 
 /// The whole summary, which ends with an end of line.
 pub fn text(run: &Run) -> String {
     let paragraphs = [
         heading(run),
+        by_host::table(&run.hosts, &run.outcome),
         throughput(&run.outcome),
         account(&run.outcome, run.plan.http().map(|http| &http.expect.statuses)),
         keys(&run.outcome),
@@ -482,21 +483,22 @@ fn conditions(run: &Run) -> Option<String> {
 
 fn warnings(run: &Run) -> Option<String> {
     let options = textwrap::Options::new(100).initial_indent("! ").subsequent_indent("  ");
-    let wrapped = run
-        .warnings
-        .iter()
-        .map(|warning| textwrap::fill(&text::visible(&words::sentences(warning)), &options));
-    (!run.warnings.is_empty()).then(|| wrapped.collect::<Vec<_>>().join("\n"))
+    let of_hosts = run.concerns.iter().map(by_host::sentences);
+    let all = of_hosts.chain(run.warnings.iter().map(words::sentences));
+    let wrapped: Vec<String> =
+        all.map(|sentences| textwrap::fill(&text::visible(&sentences), &options)).collect();
+    (!wrapped.is_empty()).then(|| wrapped.join("\n"))
 }
 
-fn table() -> Table {
+/// A table without lines.
+pub fn table() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
 }
 
 /// The table as text, with these columns to the right.
-fn aligned(mut table: Table, right: Range<usize>) -> String {
+pub fn aligned(mut table: Table, right: Range<usize>) -> String {
     for (number, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         if right.contains(&number) {
