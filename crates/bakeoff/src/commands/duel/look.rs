@@ -9,6 +9,7 @@ use report::units;
 use result::evidence::{ContractStep, Evidence};
 use result::{Run, Trial};
 
+use super::CONNECTIONS;
 use super::requests::Requests;
 
 /// Characters of a body that are shown.
@@ -271,4 +272,85 @@ pub fn who_closes(seen: &[Seen]) -> Option<String> {
         "{} ends each connection after its answer, so all are asked with a connection a request",
         who.name
     ))
+}
+
+/// Connections that the load has at once, of which so many were asked for, and what there is to say
+/// of them. Where each has one request, as many may be begun at the same moment. What a listen
+/// queue doesn't hold then is lost, and the kernel tries again after a second, and after three: that
+/// would be most of the duel's time, and all of its figures.
+pub fn connections(asked: Option<u32>, seen: &[Seen]) -> (u32, Option<String>) {
+    let connections = asked.unwrap_or(CONNECTIONS);
+    let is_one_each = seen.iter().any(|it| !it.first.keeps_connections);
+    let backlogs = seen.iter().filter_map(|it| Some((it.first.listen_backlog?, it.name)));
+    let Some((backlog, name)) = backlogs.min().filter(|_| is_one_each) else {
+        return (connections, None);
+    };
+    // Linux lets one more wait than the server asked for.
+    let fit = backlog.saturating_add(1);
+    if connections <= fit {
+        return (connections, None);
+    }
+    let holds = format!(
+        "{name} lets {} wait to be accepted (its backlog is {backlog}), and each request makes a \
+         connection",
+        units::of(fit.into(), "connection")
+    );
+    if asked.is_some() {
+        let sentence = format!(
+            "{holds}. {connections} at once overflow this queue: those beyond it are tried again \
+             after a second or three. That wait is in the figures, and after each window the duel \
+             waits for them. Give -c {fit}, or a longer backlog in the server"
+        );
+        return (connections, Some(sentence));
+    }
+    let sentence = format!(
+        "{holds}. So {fit} are made at once instead of {CONNECTIONS}. For more, give the server a \
+         longer backlog. With -c {CONNECTIONS} this queue overflows"
+    );
+    (fit, Some(sentence))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    /// Servers that keep connections or don't, with listen queues as long.
+    fn at_once(asked: Option<u32>, all: &[(bool, Option<u32>)]) -> (u32, Option<String>) {
+        let address: SocketAddr = "127.0.0.1:80".parse().unwrap();
+        let seen =
+            all.iter().zip(["a", "b"]).map(|(&(keeps_connections, listen_backlog), name)| {
+                let (answers, code) = (Vec::new(), Vec::new());
+                let told = address;
+                let first =
+                    First { address, told, answers, keeps_connections, listen_backlog, code };
+                Seen { name, first }
+            });
+        connections(asked, &seen.collect::<Vec<_>>())
+    }
+
+    /// Else two servers of Python's take a minute of waiting, and no figure of theirs stands.
+    #[test]
+    fn no_more_connections_are_made_at_once_than_the_shortest_queue_holds() {
+        let (fits, says) = at_once(None, &[(true, Some(511)), (false, Some(5))]);
+        assert_eq!(fits, 6);
+        insta::assert_snapshot!(says.unwrap(), @"b lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. So 6 are made at once instead of 64. For more, give the server a longer backlog. With -c 64 this queue overflows");
+        assert_eq!(at_once(None, &[(false, Some(0)), (false, None)]).0, 1, "one is always tried");
+        for all in [
+            [(true, Some(5)), (true, Some(5))],
+            [(false, Some(511)), (false, Some(63))],
+            [(false, None), (false, None)],
+        ] {
+            assert_eq!(at_once(None, &all), (CONNECTIONS, None), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_more_than_a_queue_holds_gets_them_and_is_told() {
+        let (connections, says) = at_once(Some(64), &[(false, Some(5)), (false, Some(128))]);
+        assert_eq!(connections, 64);
+        insta::assert_snapshot!(says.unwrap(), @"a lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. 64 at once overflow this queue: those beyond it are tried again after a second or three. That wait is in the figures, and after each window the duel waits for them. Give -c 6, or a longer backlog in the server");
+        assert_eq!(at_once(Some(6), &[(false, Some(5)), (false, Some(5))]), (6, None));
+    }
 }
