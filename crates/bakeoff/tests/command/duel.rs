@@ -196,7 +196,7 @@ fn a_server_that_has_no_page_at_first_is_waited_for() {
 
 /// Else a duel of two such servers is mostly a wait for what their queues lost.
 #[test]
-fn a_load_makes_no_more_connections_at_once_than_a_listen_backlog_holds() {
+fn a_load_makes_no_more_connections_at_once_than_a_listen_queue_holds() {
     let lab = lab();
     let server = include_str!("../fixture/odd.pl").replace("Listen => 128", "Listen => 3");
     lab.write("odd.pl", &server.replace("LocalHost => '::1'", "LocalHost => '127.0.0.1'"));

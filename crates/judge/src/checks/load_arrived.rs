@@ -244,7 +244,7 @@ mod tests {
 
     /// A server in a scripting language holds five, and nobody looks for that.
     #[test]
-    fn a_listen_backlog_that_is_shorter_than_the_load_is_named() {
+    fn a_listen_queue_that_is_shorter_than_the_load_is_named() {
         let with = |backlog: u32| {
             let (slot, mut evidence) = of_one_request_each();
             evidence.clients[0].syn_retransmits = 90;

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_listen_backlog_is_seen() {
+    fn a_full_listen_queue_is_seen() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         // Listening again changes the queue's length.

@@ -274,40 +274,57 @@ pub fn who_closes(seen: &[Seen]) -> Option<String> {
     ))
 }
 
-/// Connections that the load has at once, of which so many were asked for, and what there is to say
-/// of them. Where each has one request, as many may be begun at the same moment. What a listen
-/// queue doesn't hold then is lost, and the kernel tries again after a second, and after three: that
-/// would be most of the duel's time, and all of its figures.
-pub fn connections(asked: Option<u32>, seen: &[Seen]) -> (u32, Option<String>) {
+/// Connections that the load has at once.
+#[derive(Debug, PartialEq)]
+pub struct AtOnce {
+    /// How many.
+    pub connections: u32,
+    /// What is said of them, where a listen queue is too short.
+    pub says: Option<String>,
+    /// What the figures can't say because of that.
+    pub cannot_say: Option<String>,
+}
+
+/// The connections of a load, of which so many were asked for. Where each has one request, as many
+/// may be begun at the same moment. What a listen queue doesn't hold then is lost, and the kernel
+/// tries again after a second, and after three: that would be most of the duel's time, and all of
+/// its figures.
+pub fn at_once(asked: Option<u32>, seen: &[Seen]) -> AtOnce {
     let connections = asked.unwrap_or(CONNECTIONS);
     let is_one_each = seen.iter().any(|it| !it.first.keeps_connections);
     let backlogs = seen.iter().filter_map(|it| Some((it.first.listen_backlog?, it.name)));
-    let Some((backlog, name)) = backlogs.min().filter(|_| is_one_each) else {
-        return (connections, None);
-    };
     // Linux lets one more wait than the server asked for.
-    let fit = backlog.saturating_add(1);
-    if connections <= fit {
-        return (connections, None);
-    }
+    let queues = backlogs.map(|(backlog, name)| (backlog.saturating_add(1), name));
+    let shortest = queues.min().filter(|(room, _)| is_one_each && *room < connections);
+    let Some((room, name)) = shortest else {
+        return AtOnce { connections, says: None, cannot_say: None };
+    };
     let holds = format!(
-        "{name} lets {} wait to be accepted (its backlog is {backlog}), and each request makes a \
+        "{name} lets {} wait to be accepted (its backlog is {}), and each request makes a \
          connection",
-        units::of(fit.into(), "connection")
+        units::of(room.into(), "connection"),
+        room - 1
     );
     if asked.is_some() {
-        let sentence = format!(
+        let says = format!(
             "{holds}. {connections} at once overflow this queue: those beyond it are tried again \
              after a second or three. That wait is in the figures, and after each window the duel \
-             waits for them. Give -c {fit}, or a longer backlog in the server"
+             waits for them. Give -c {room}, or a longer backlog in the server"
         );
-        return (connections, Some(sentence));
+        let cannot_say = format!(
+            "What they do with {connections} connections at once that don't overflow a listen \
+             queue: that of {name} holds {room}."
+        );
+        return AtOnce { connections, says: Some(says), cannot_say: Some(cannot_say) };
     }
-    let sentence = format!(
-        "{holds}. So {fit} are made at once instead of {CONNECTIONS}. For more, give the server a \
+    let says = format!(
+        "{holds}. So {room} are made at once instead of {CONNECTIONS}. For more, give the server a \
          longer backlog. With -c {CONNECTIONS} this queue overflows"
     );
-    (fit, Some(sentence))
+    let cannot_say = format!(
+        "What they do with more connections at once: the listen queue of {name} holds {room}."
+    );
+    AtOnce { connections: room, says: Some(says), cannot_say: Some(cannot_say) }
 }
 
 #[cfg(test)]
@@ -317,7 +334,7 @@ mod tests {
     use super::*;
 
     /// Servers that keep connections or don't, with listen queues as long.
-    fn at_once(asked: Option<u32>, all: &[(bool, Option<u32>)]) -> (u32, Option<String>) {
+    fn of(asked: Option<u32>, all: &[(bool, Option<u32>)]) -> (u32, Option<String>) {
         let address: SocketAddr = "127.0.0.1:80".parse().unwrap();
         let seen =
             all.iter().zip(["a", "b"]).map(|(&(keeps_connections, listen_backlog), name)| {
@@ -327,30 +344,32 @@ mod tests {
                     First { address, told, answers, keeps_connections, listen_backlog, code };
                 Seen { name, first }
             });
-        connections(asked, &seen.collect::<Vec<_>>())
+        let at_once = at_once(asked, &seen.collect::<Vec<_>>());
+        assert_eq!(at_once.says.is_some(), at_once.cannot_say.is_some());
+        (at_once.connections, at_once.says)
     }
 
     /// Else two servers of Python's take a minute of waiting, and no figure of theirs stands.
     #[test]
     fn no_more_connections_are_made_at_once_than_the_shortest_queue_holds() {
-        let (fits, says) = at_once(None, &[(true, Some(511)), (false, Some(5))]);
+        let (fits, says) = of(None, &[(true, Some(511)), (false, Some(5))]);
         assert_eq!(fits, 6);
         insta::assert_snapshot!(says.unwrap(), @"b lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. So 6 are made at once instead of 64. For more, give the server a longer backlog. With -c 64 this queue overflows");
-        assert_eq!(at_once(None, &[(false, Some(0)), (false, None)]).0, 1, "one is always tried");
+        assert_eq!(of(None, &[(false, Some(0)), (false, None)]).0, 1, "one is always tried");
         for all in [
             [(true, Some(5)), (true, Some(5))],
             [(false, Some(511)), (false, Some(63))],
             [(false, None), (false, None)],
         ] {
-            assert_eq!(at_once(None, &all), (CONNECTIONS, None), "{all:?}");
+            assert_eq!(of(None, &all), (CONNECTIONS, None), "{all:?}");
         }
     }
 
     #[test]
     fn who_asks_for_more_than_a_queue_holds_gets_them_and_is_told() {
-        let (connections, says) = at_once(Some(64), &[(false, Some(5)), (false, Some(128))]);
+        let (connections, says) = of(Some(64), &[(false, Some(5)), (false, Some(128))]);
         assert_eq!(connections, 64);
         insta::assert_snapshot!(says.unwrap(), @"a lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. 64 at once overflow this queue: those beyond it are tried again after a second or three. That wait is in the figures, and after each window the duel waits for them. Give -c 6, or a longer backlog in the server");
-        assert_eq!(at_once(Some(6), &[(false, Some(5)), (false, Some(5))]), (6, None));
+        assert_eq!(of(Some(6), &[(false, Some(5)), (false, Some(5))]), (6, None));
     }
 }

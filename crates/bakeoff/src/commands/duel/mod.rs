@@ -29,7 +29,9 @@ use result::shell;
 use self::entrant::{Entrant, What};
 use self::gate::Gate;
 use self::handed_on::{Variable, words_without_secrets};
-use self::look::{Seen, connections, contract, difference, other_lengths, variations, who_closes};
+use self::look::{
+    AtOnce, Seen, at_once, contract, difference, other_lengths, variations, who_closes,
+};
 use self::requests::Requests;
 use self::told::told;
 use self::written::{Load, Written};
@@ -268,7 +270,8 @@ fn first_looks(
     let contract = contract(requests, &seen).map_err(|sentence| Failed(FAILED, sentence))?;
     let difference = difference(&seen);
     variations(requests, &seen).iter().for_each(|it| note(it));
-    let (connections, queue) = connections(arguments.connections, &seen);
+    let AtOnce { connections, says: queue, cannot_say: short } =
+        at_once(arguments.connections, &seen);
     [&difference, &who_closes(&seen), &queue].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
         requests,
@@ -279,8 +282,8 @@ fn first_looks(
         measure_s: arguments.seconds,
         warmup_s: arguments.warmup,
     };
-    let cannot_say: Vec<&str> =
-        [&difference, &queue].into_iter().flatten().map(|it| &**it).collect();
+    let cannot_say = [&difference, &short].into_iter().flatten();
+    let cannot_say: Vec<&str> = cannot_say.map(|it| &**it).collect();
     let contract = (&contract, &cannot_say[..]);
     written.conclude(entrants, &seen, contract, &load).map_err(|error| {
         Failed(SYSTEM, format!("couldn't write to {}: {error}", written.folder.display()))
