@@ -77,6 +77,9 @@ pub struct Compared {
     pub smallest_change: Option<f64>,
     /// Whether a side can't be told because a figure is only a lower bound.
     pub is_bound: bool,
+    /// Whether a side can't be told because a figure is 0 in a block, which gives no ratio: the
+    /// blocks that are left would be chosen by their outcome.
+    pub has_zero: bool,
 }
 
 /// Holds a figure against another one or a number, in a run of one setting, for whoever asks
@@ -100,7 +103,8 @@ pub fn compare(run: &Run, of: Of, against: Against, towards: Ordering) -> Result
     let floors = [Some(of), other].into_iter().flatten().map(|it| floor(run, it));
     let noise_floor = floors.reduce(|a, b| Ok(a?.max(b?))).expect("there is a left side");
     let known_floor = noise_floor.ok();
-    let told = side(&ratios, known_floor);
+    let has_zero = ratios.len() < pairs.len();
+    let told = side(&ratios, known_floor).filter(|_| !has_zero);
     // A bound may be larger, and its ratio with it.
     let is_open = match told {
         Some(Ordering::Greater) => right_is_bound,
@@ -119,19 +123,23 @@ pub fn compare(run: &Run, of: Of, against: Against, towards: Ordering) -> Result
         interval: median_interval(&shown),
         blocks: ratios.len(),
         noise_floor,
-        smallest_change: smallest_seen(&ratios, known_floor, towards).map(f64::exp),
+        smallest_change: smallest_seen(&ratios, known_floor, towards)
+            .filter(|_| !has_zero)
+            .map(f64::exp),
         is_bound: is_open,
+        has_zero,
     })
 }
 
-/// The least and the most that a count over all trials of a contender may be. They differ where
+/// The least and the most that a count over all trials of a contender may be, also over those in
+/// which it was the second of an A/A pair: an error there is an error of it. They differ where
 /// requests have no answer.
 ///
 /// # Errors
 /// Why it isn't known, in a sentence.
 pub fn count(run: &Run, contender: &str, count: Count) -> Result<(f64, f64), String> {
     let (_, row) = row(run, contender)?;
-    let trials = run.trials.iter().filter(|it| it.slot.contender == row.contender && !it.slot.twin);
+    let trials = run.trials.iter().filter(|it| it.slot.contender == row.contender);
     let (mut errors, mut good, mut open, mut scheduled) = (0, 0, 0, 0);
     for trial in trials {
         let work = trial.evidence.work.iter();
@@ -418,6 +426,22 @@ mod tests {
         assert_eq!(doubts(&run, "new").unwrap()[0].check, "client-limit");
     }
 
+    /// Else a gate passes on the blocks that are left, and those were chosen by their outcome.
+    #[test]
+    fn a_block_that_gives_no_ratio_leaves_a_condition_untold() {
+        let cpu = |contender| Of { contender, figure: Figure::CpuTime };
+        let told = |of_first: f64| {
+            let mut run = run(&[100.0; 7], &[80.0; 7], 1.0);
+            let first = run.trials.iter_mut().find(|it| it.slot.contender == "new").unwrap();
+            first.evidence.server_cpu_s = first.evidence.server_cpu_s.map(|it| it * of_first);
+            compare(&run, cpu("new"), Against::Times(0.9, cpu("old")), Ordering::Greater).unwrap()
+        };
+        let whole = told(1.0);
+        assert_eq!((whole.side, whole.has_zero), (Some(Ordering::Greater), false));
+        let zero = told(0.0);
+        assert_eq!((zero.side, zero.smallest_change, zero.has_zero), (None, None, true));
+    }
+
     #[test]
     fn errors_are_counted_over_all_trials() {
         let mut run = run(&STEADY, &new(0.8), 1.0);
@@ -433,5 +457,11 @@ mod tests {
         assert_eq!(of(Count::ErrorShare), (0.02, 0.03));
         assert_eq!(of(Count::GoodShare), (0.97, 0.97));
         assert!(count(&run, "old", Count::Errors).unwrap_err().contains("asked for nothing"));
+        let twin = run.trials.iter_mut().find(|it| it.slot.twin).unwrap();
+        twin.evidence.clients[0].scheduled = 100;
+        let errors = vec![result::evidence::ErrorKind { count: 5, ..Default::default() }];
+        twin.evidence.work.as_mut().unwrap().errors = errors;
+        let of_old = count(&run, "old", Count::Errors).unwrap();
+        assert_eq!(of_old, (5.0, 5.0), "the second of the pair is the same server");
     }
 }

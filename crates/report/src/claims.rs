@@ -9,7 +9,7 @@ use result::plan::{Claim, Value};
 use crate::contenders;
 use crate::figures::{self, Spread};
 use crate::names;
-use crate::notes::CHANCE;
+use crate::notes::{self, CHANCE};
 use crate::text::visible;
 use crate::units;
 use crate::words::and;
@@ -17,10 +17,12 @@ use crate::words::and;
 /// What decides a claim.
 const RULE: &str = "A claim holds under a setting if its contender is ahead of every other \
     contender that the claim names and that was measured there. The lead must be larger than \
-    chance and the noise floor. A claim doesn't hold if another contender is shown to be ahead or \
-    equal. It is shown to be equal if the whole interval of the ratio and the noise floor lie \
-    below the lead that the claim speaks of, or below 5 % if the claim names no lead. Where \
-    neither is shown, the word is \"not known\". Nothing is said of settings that weren't measured.";
+    chance and the noise floor. If the claim names a lead, it must be that much larger than the \
+    named one. A claim doesn't hold if another contender is shown to be ahead, or if the lead is \
+    shown to be missing. It is shown to be missing if the whole interval of the ratio lies below \
+    the named lead by more than the noise floor, or below 5 % if the claim names no lead. Where \
+    neither is shown, the word is \"not known\". Only the lead is tested. What else a claim says, \
+    such as a number or a reason, isn't tested. Nothing is said of settings that weren't measured.";
 
 /// What decides the claims of a run, and how many of them chance may decide.
 pub fn rule(run: &Run) -> String {
@@ -49,9 +51,11 @@ pub struct Claimed<'a> {
     /// The contender that it speaks for, visible.
     pub who: String,
     /// How many times as good its contender is at least, where it says so.
-    lead: Option<f64>,
+    pub lead: Option<f64>,
     /// What decides it; `None` where the study has no such figure.
     pub figure: Option<&'a Figure>,
+    /// Whether nobody but the contenders tells that figure.
+    is_told: bool,
     /// What is known under each setting.
     pub settings: Vec<InSetting<'a>>,
     /// What it speaks of beside, and what was not measured.
@@ -104,6 +108,7 @@ fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Cla
         who: contenders::who(run, &claim.contender).into_owned(),
         lead: claim.lead,
         figure: run.study.figure(&claim.figure),
+        is_told: notes::is_told(run, &claim.figure),
         settings: outcome.settings.iter().map(|it| in_setting(run, it)).collect(),
         unmeasured,
     }
@@ -136,7 +141,8 @@ impl Claimed<'_> {
                 Better::More => "more",
                 Better::Less => "less",
             };
-            format!("by {}, of which {better} is better", visible(&figure.title))
+            let told = if self.is_told { ", and which contenders tell" } else { "" };
+            format!("by {}, of which {better} is better{told}", visible(&figure.title))
         });
         let lead = self.lead.map(|lead| format!("at least {} times as good", units::plain(lead)));
         let all: Vec<String> = lead.into_iter().chain(figure).collect();

@@ -91,13 +91,15 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether a figure is the contenders' own word.
+pub(crate) fn is_told(run: &Run, id: &str) -> bool {
+    let mut works = run.trials.iter().filter_map(|trial| trial.evidence.work.as_ref());
+    works.any(|work| work.result.contains_key(id) && !work.counted.contains(id))
+}
+
 /// Which figures are the contenders' own word.
 fn told_by_contenders(run: &Run) -> Option<String> {
-    let works = || run.trials.iter().filter_map(|trial| trial.evidence.work.as_ref());
-    let is_told = |id: &String| {
-        works().any(|work| work.result.contains_key(id) && !work.counted.contains(id))
-    };
-    let told = run.study.figures.iter().filter(|figure| is_told(&figure.id));
+    let told = run.study.figures.iter().filter(|figure| is_told(run, &figure.id));
     let titles: Vec<&str> = told.map(|figure| &*figure.title).collect();
     let told = and(&titles);
     (!titles.is_empty())

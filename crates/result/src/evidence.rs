@@ -58,6 +58,9 @@ pub struct Evidence {
     /// which their queues were full, and the last acknowledgement of each that they
     /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
     pub listen_drops: Option<u64>,
+    /// The backlog of the shortest of its listen queues: what the program asked for, within
+    /// `net.core.somaxconn`. Linux lets one more connection wait.
+    pub listen_backlog: Option<u32>,
     /// TCP segments sent again in this network namespace from before the first connection on.
     pub tcp_retransmits: Option<u64>,
     /// Share of the time of the contender's and the client's processors that the host

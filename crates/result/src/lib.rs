@@ -159,6 +159,9 @@ pub struct Spent {
     /// Stores cut off, and read back.
     #[serde(default)]
     pub cuts_s: f64,
+    /// Stores filled with keys before the load.
+    #[serde(default)]
+    pub fill_s: f64,
     /// Connections opened ahead of the load, and answers awaited after it.
     pub connect_s: f64,
     /// Contenders starting, until their first right answer.

@@ -129,11 +129,22 @@ fn a_folder_that_trials_leave_something_in_is_told_of() {
 
 /// Answers with these texts in turn, on threads that end with the test.
 fn running(texts: &'static [&'static str]) -> SocketAddr {
+    running_after(0, texts)
+}
+
+/// The same, once so many connections found no page.
+fn running_after(early: usize, texts: &'static [&'static str]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
-        for stream in listener.incoming() {
+        for (number, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
+            if number < early {
+                let _ = stream.read(&mut [0; 4096]);
+                let head = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close";
+                let _ = stream.write_all(format!("{head}\r\n\r\n").as_bytes());
+                continue;
+            }
             std::thread::spawn(move || {
                 let mut room = [0; 4096];
                 let mut texts = texts.iter().cycle();
@@ -170,6 +181,61 @@ fn of_servers_that_run_already_it_is_said_what_cant_be_seen() {
         assert!((offered - 500.0).abs() < 1e-6, "{offered}");
     }
     lab.assert_nothing_is_left();
+}
+
+/// Some have no page yet while they start, and trials wait for them.
+#[test]
+fn a_server_that_has_no_page_at_first_is_waited_for() {
+    let lab = lab();
+    // The first look makes four connections to find out that none is kept.
+    let urls = [running_after(8, &["hello"]), running(&["hello"])].map(|it| format!("http://{it}"));
+    let said = duel(&lab, &[&*urls[0], &urls[1]]);
+    said.assert_complains(&["status 200"]);
+    assert!(!lab.run().trials.is_empty());
+}
+
+/// Else a duel of two such servers is mostly a wait for what their queues lost.
+#[test]
+fn a_load_makes_no_more_connections_at_once_than_a_listen_queue_holds() {
+    let lab = lab();
+    let server = include_str!("../fixture/odd.pl").replace("Listen => 128", "Listen => 3");
+    lab.write("odd.pl", &server.replace("LocalHost => '::1'", "LocalHost => '127.0.0.1'"));
+    let duel = |more: &[&str]| {
+        let path = ["duel", "--path", "/hello?id=7", "--expect-body", "7"];
+        let servers = ["perl odd.pl", "perl odd.pl"];
+        let said = lab.bakeoff(&[&path[..], &SHORT[..], more, &servers[..]].concat());
+        let connections = lab.run().trials[0].slot.setting.connections();
+        (said, connections)
+    };
+    let (said, connections) = duel(&[]);
+    if !said.stderr.contains("wait to be accepted") {
+        return skipped("listen queues of a duel", "this kernel doesn't offer sock_diag");
+    }
+    said.assert_complains(&["(its backlog is 3)", "So 4 are made at once instead of 64"]);
+    assert_eq!(connections, 4);
+    for trial in &lab.run().trials {
+        let lost = trial.evidence.clients.iter().map(|it| it.syn_retransmits).sum::<u64>();
+        assert_eq!((trial.evidence.listen_backlog, lost), (Some(3), 0));
+    }
+    let (said, connections) = duel(&["-c", "5"]);
+    said.assert_complains(&["5 at once overflow this queue", "Give -c 4"]);
+    assert_eq!(connections, 5);
+    lab.assert_nothing_is_left();
+}
+
+/// Else two programs are mixed under one name: nothing in the command names the second file.
+#[test]
+fn what_a_script_starts_is_remembered_too() {
+    let lab = lab();
+    lab.write("start.sh", &good(&lab));
+    let two = format!("two={}", good(&lab));
+    let said = duel(&lab, &["--expect-body", "7", "--keep", "kept", "sh start.sh", "--name", &two]);
+    said.assert_complains(&["The study: "]);
+    let text = fs::read_to_string(lab.path("kept/sh-start.sh/contender.toml")).unwrap();
+    for file in ["start.sh", "server.pl"] {
+        assert!(text.contains(&format!("/{file}\"")), "{file} isn't looked at: {text}");
+    }
+    assert!(!text.contains("/pids\""), "what it writes is no program: {text}");
 }
 
 /// Its length is all that is known of a right answer, where no text is given.

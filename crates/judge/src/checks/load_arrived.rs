@@ -73,13 +73,28 @@ fn lost_on_the_way(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let lost = Some(syn.max(overflows.unwrap_or(0))).filter(|&lost| lost > 0)?;
     let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
     let value = format!("{syn} SYN sent again{overflows}");
-    let says = "Connections were lost while they were made, and made again seconds later.";
+    let lost_some = "Connections were lost while they were made, and made again seconds later.";
+    let says = match too_short(seen, load) {
+        Some(backlog) => format!(
+            "{lost_some} The server's listen queue has a backlog of {backlog}, and as many as {} \
+             were made at once, one a request.",
+            load.client.connections_asked
+        ),
+        None => lost_some.into(),
+    };
     let word = if lost as f64 >= LOST_INVALID * made(load) as f64 {
         Word::invalid(value, says)
     } else {
         Word::suspect(value, says)
     };
     Some(word.against("none; invalid from one connection in a hundred on"))
+}
+
+/// The backlog of the server's listen queue, where a load with a connection a request overflows
+/// that by its nature: Linux lets one more wait.
+fn too_short(seen: &TrialSeen, load: &Load) -> Option<u32> {
+    let backlog = seen.evidence.listen_backlog.filter(|_| !seen.slot.setting.kept())?;
+    (backlog.saturating_add(1) < load.client.connections_asked).then_some(backlog)
 }
 
 fn not_counted(seen: &TrialSeen, load: &Load) -> Option<Word> {
@@ -225,6 +240,20 @@ mod tests {
         assert_eq!(with(Some(0)), Verdict::Valid, "57 of 100 established is chance");
         assert_eq!(with(Some(1)), Verdict::Suspect);
         assert_eq!(with(None), Verdict::NotChecked);
+    }
+
+    /// A server in a scripting language holds five, and nobody looks for that.
+    #[test]
+    fn a_listen_queue_that_is_shorter_than_the_load_is_named() {
+        let with = |backlog: u32| {
+            let (slot, mut evidence) = of_one_request_each();
+            evidence.clients[0].syn_retransmits = 90;
+            evidence.listen_backlog = Some(backlog);
+            word_on(&LOAD_ARRIVED, &slot, &evidence).says
+        };
+        let short = with(5);
+        assert!(short.contains("a backlog of 5, and as many as 100 were made"), "{short}");
+        assert!(!with(99).contains("backlog"), "it was lost on another way");
     }
 
     #[test]

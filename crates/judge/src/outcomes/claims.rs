@@ -1,6 +1,8 @@
 //! What became of a study's claims: each says that one contender is better than others by a
 //! figure, and is decided by these two at a time, under the settings that it speaks of.
 
+use std::cmp::Ordering;
+
 use result::Run;
 use result::durability::Classes;
 use result::figure::{Better, Figure};
@@ -13,10 +15,11 @@ use result::plan::{Claim, PaceKind, Setting};
 use super::doubt;
 use super::group::{Group, by_setting};
 use super::ranked::unranked;
+use crate::statistics::side;
 
 /// A lead that is smaller than this is none that a claim means, unless it says so. To show that
-/// two are equal, the whole interval of their ratio has to lie below it, and the noise floor too:
-/// a test of equivalence, as Schuirmann has it (1987). Not to find a lead shows nothing.
+/// there is none, the whole interval of their ratio has to lie below it by more than the noise
+/// floor: a test of equivalence, as Schuirmann has it (1987). Not to find a lead shows nothing.
 const SMALLEST_LEAD: f64 = 1.05;
 
 /// Of each claim, in the study's order.
@@ -167,15 +170,18 @@ impl<'a> Contest<'a> {
             Better::More => (own_is_bound, other_is_bound),
             Better::Less => (other_is_bound, own_is_bound),
         };
-        let is_ahead = |a: &Row, b: &Row| {
-            !self.group.is_tie(&a.contender, &b.contender, self.figure, Some(floor))
+        // As a condition of a duel has it, which names a threshold as well.
+        let side_of = |threshold: f64| {
+            let better: Vec<f64> = ratio.blocks.iter().map(|it| self.times_as_good(*it)).collect();
+            let logs: Vec<f64> = better.iter().map(|it| (it / threshold).ln()).collect();
+            side(&logs, Some(floor))
         };
-        let too_little = lead.unwrap_or(SMALLEST_LEAD);
-        if is_ahead(own, other) && least >= lead.unwrap_or(1.0) && !other_may_be_better {
+        let (enough, too_little) = (lead.unwrap_or(1.0), lead.unwrap_or(SMALLEST_LEAD));
+        if side_of(enough) == Some(Ordering::Greater) && least >= enough && !other_may_be_better {
             Beside::Behind
         } else if own_may_be_better {
             Beside::NotToldApart
-        } else if is_ahead(other, own) || most < too_little && floor < too_little {
+        } else if side_of(1.0) == Some(Ordering::Less) || most * floor < too_little {
             Beside::NotBehind
         } else {
             Beside::NotToldApart
@@ -185,10 +191,16 @@ impl<'a> Contest<'a> {
     /// Between which bounds it lies how many times as good the claim's contender is.
     fn interval(&self, ratio: &Estimate) -> Option<(f64, f64)> {
         let (low, high) = ratio.interval?;
-        Some(match self.figure.better {
-            Better::More => (low, high),
-            Better::Less => (1.0 / high, 1.0 / low),
-        })
+        let [a, b] = [low, high].map(|end| self.times_as_good(end));
+        Some((a.min(b), a.max(b)))
+    }
+
+    /// How many times as good one is whose figure is so many times another's.
+    fn times_as_good(&self, ratio: f64) -> f64 {
+        match self.figure.better {
+            Better::More => ratio,
+            Better::Less => 1.0 / ratio,
+        }
     }
 }
 
@@ -247,6 +259,12 @@ mod tests {
 
     /// The same with a rate a block, at 30 connections.
     fn outcome_in(claim: Claim, names: &[&str], rate: impl Fn(&str, u32) -> f64) -> ClaimOutcome {
+        let mut run = run_in(claim, names, rate);
+        conclude(&mut run);
+        run.claims.remove(0)
+    }
+
+    fn run_in(claim: Claim, names: &[&str], rate: impl Fn(&str, u32) -> f64) -> Run {
         let setting = setting(30);
         let mut trials = Vec::new();
         for (block, name) in (0..6).flat_map(|block| names.iter().map(move |name| (block, name))) {
@@ -260,8 +278,7 @@ mod tests {
         }
         let mut run = run_of(&["a", "b", "c"].map(contender), trials);
         run.study.claims = vec![claim];
-        conclude(&mut run);
-        run.claims.remove(0)
+        run
     }
 
     fn run_with(claim: Claim, rates: &[(&str, u32, f64)]) -> Run {
@@ -333,6 +350,27 @@ mod tests {
                 if name == "a" { 190.0 + 5.0 * f64::from(block) } else { 100.0 }
             });
         assert_eq!(around.word, ClaimWord::NotKnown, "its interval has 2 within it");
+    }
+
+    /// Identical entries that are 1.5 times apart tell nothing of a lead of 2 or of 1.9.
+    #[test]
+    fn a_lead_that_the_noise_could_make_is_not_known() {
+        let of = |rate: f64, noise: f64| {
+            let rates = |name: &str, block: u32| match (name, block % 2) {
+                ("a", _) => rate,
+                (_, 0) => 100.0,
+                _ => 100.2,
+            };
+            let mut run = run_in(Claim { lead: Some(2.0), ..claim() }, &["a", "b"], rates);
+            for twin in run.trials.iter_mut().filter(|it| it.slot.twin) {
+                twin.evidence.work.as_mut().unwrap().rate *= noise;
+            }
+            conclude(&mut run);
+            run.claims.remove(0).word
+        };
+        assert_eq!((of(210.0, 1.01), of(190.0, 1.01)), (ClaimWord::Holds, ClaimWord::DoesNot));
+        assert_eq!((of(210.0, 1.5), of(190.0, 1.5)), (ClaimWord::NotKnown, ClaimWord::NotKnown));
+        assert_eq!(of(330.0, 1.5), ClaimWord::Holds, "it leads by more than the noise beyond 2");
     }
 
     #[test]

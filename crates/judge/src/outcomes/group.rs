@@ -199,13 +199,7 @@ impl<'a> Group<'a> {
 
     /// Whether `b`, which stands below `a` by its median, can't be told from it. It
     /// can't either if block by block it is the better one.
-    pub(super) fn is_tie(
-        &self,
-        a: &str,
-        b: &str,
-        figure: &Figure,
-        noise_floor: Option<f64>,
-    ) -> bool {
+    fn is_tie(&self, a: &str, b: &str, figure: &Figure, noise_floor: Option<f64>) -> bool {
         let better = match figure.better {
             Better::More => Ordering::Greater,
             Better::Less => Ordering::Less,

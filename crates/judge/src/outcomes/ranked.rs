@@ -146,6 +146,10 @@ pub(super) fn unranked(
     if row.findings.iter().any(is_of_no_class) {
         return Some("it isn't known which of these stores survive more".into());
     }
+    if estimate.blocks.iter().any(|value| *value <= 0.0) {
+        // Those that are left would be chosen by their outcome.
+        return Some(format!("its {} is 0 in a block, which gives no ratio", figure.title));
+    }
     if estimate.blocks.len() < BLOCKS_MIN {
         return Some(format!("a rank needs {BLOCKS_MIN} blocks, and this run has fewer"));
     }
@@ -410,6 +414,17 @@ mod tests {
         let b = a.map(|rate| rate * if rate == 100.0 { 0.95 } else { 1.1 });
         let outcome = concluded(&trials(&a, &b, &a.map(|rate| rate * 1.001)));
         assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", Some(1))]);
+    }
+
+    /// Else five blocks that are left of six, or six of seven, make a rank.
+    #[test]
+    fn a_figure_of_nothing_in_a_block_takes_the_rank() {
+        let rates = [0.0, 50.0, 50.0, 50.0, 50.0, 50.0, 50.0];
+        let twin = [101.0, 99.0, 101.0, 99.0, 101.0, 99.0, 100.0];
+        let outcome = concluded(&trials(&[100.0; 7], &rates, &twin));
+        assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", None)]);
+        let why = outcome.rows[1].standings[RATE].unranked.as_deref();
+        assert!(why.is_some_and(|it| it.contains("is 0 in a block")), "{why:?}");
     }
 
     #[test]

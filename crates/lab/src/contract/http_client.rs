@@ -140,6 +140,11 @@ impl Connection {
         Ok(Connection { stream, decoder: Decoder::default(), received: Vec::new() })
     }
 
+    /// All that happens on it from here on has the whole time again.
+    pub fn begin_anew(&mut self) {
+        self.stream.begin_anew();
+    }
+
     /// Sends bytes as they are.
     ///
     /// # Errors

@@ -62,6 +62,9 @@ pub trait Host {
     /// connecting, from a port that the kernel gives, may meet itself.
     fn may_listen(&self, address: SocketAddr) -> bool;
 
+    /// The backlog of the shortest listen queue at this port; `None` where that can't be known.
+    fn listen_backlog(&self, port: u16) -> Option<u32>;
+
     /// A name for a trial's own folder; its keeper makes and removes it.
     fn scratch(&self) -> PathBuf;
 
@@ -140,6 +143,10 @@ impl Host for ThisMachine {
 
     fn may_listen(&self, address: SocketAddr) -> bool {
         connections::is_listened_to(address.port()).unwrap_or(true)
+    }
+
+    fn listen_backlog(&self, port: u16) -> Option<u32> {
+        connections::listeners(port)?.backlog
     }
 
     fn scratch(&self) -> PathBuf {

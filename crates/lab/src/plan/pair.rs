@@ -3,7 +3,8 @@
 //!
 //! A class is known only once its stores were cut off. Stores are compared within it, and a sync
 //! to a disk scatters more than memory does. So each class with two stores or more gets a pair of
-//! its own, before the first trial.
+//! its own, before the first trial. The pair that was planned is moved there where it is of a store
+//! that is alone in its class, and so is compared with nobody.
 //!
 //! A trial of the pair that is invalid, or saw no load, tells nothing of the noise,
 //! and of six blocks none may be missing: one such trial would cost a load all its
@@ -31,20 +32,49 @@ use result::plan::{Plan, Setting, Slot};
 /// Nothing is changed once a trial was made, whose slot is told by its number. What is drawn
 /// follows from the plan and the classes alone, so that a run that is resumed comes to the same.
 pub(crate) fn plan_each_class(run: &mut Run) -> bool {
-    let has_begun = [&run.trials, &run.disturbed, &run.failed].iter().any(|it| !it.is_empty());
-    if has_begun || is_too_short(&run.plan) {
+    if has_begun(run) || is_too_short(&run.plan) {
         return false;
     }
     let mut rng = Rng::with_seed(run.plan.seed);
     let missing = classes_without_pair(run);
     for (setting, stores) in &missing {
         let contender = draw_of_class(&run.plan, stores, &mut rng);
-        add_pair(&mut run.plan, setting, &contender, &mut rng);
+        match pair_of_one_alone(run, setting) {
+            Some(alone) => move_pair(&mut run.plan, setting, &alone, &contender),
+            None => add_pair(&mut run.plan, setting, &contender, &mut rng),
+        }
     }
     for (slot, number) in run.plan.slots.iter_mut().zip(0..) {
         slot.number = number;
     }
     !missing.is_empty()
+}
+
+fn has_begun(run: &Run) -> bool {
+    [&run.trials, &run.disturbed, &run.failed].iter().any(|it| !it.is_empty())
+}
+
+/// The most trials that [`plan_each_class`] may add to a run, as far as its classes aren't known.
+pub(crate) fn may_be_added(run: &Run) -> Vec<Slot> {
+    let mut present = run.contenders.iter().filter(|it| it.absent.is_none());
+    let is_cut = |name: &str| run.durability.iter().any(|it| it.contender == name);
+    let are_known = present.all(|it| is_cut(&it.name));
+    if has_begun(run) || are_known { Vec::new() } else { may_be_added_to(&run.plan) }
+}
+
+/// The same of a plan whose stores nobody has cut off yet: of two stores and two others there may
+/// be two classes, and one has its pair already.
+pub(crate) fn may_be_added_to(plan: &Plan) -> Vec<Slot> {
+    if plan.cuts == 0 || is_too_short(plan) {
+        return Vec::new();
+    }
+    let pairs = plan.slots.iter().filter(|slot| slot.twin);
+    let added = pairs.flat_map(|pair| {
+        let is_beside = |it: &&Slot| it.block == pair.block && it.setting == pair.setting;
+        let stores = plan.slots.iter().filter(is_beside).filter(|it| !it.twin).count();
+        std::iter::repeat_n(pair.clone(), (stores / 2).saturating_sub(1))
+    });
+    added.collect()
 }
 
 /// Whether nobody gets a rank in so few blocks, whatever is known of the noise.
@@ -82,6 +112,23 @@ fn draw_of_class(plan: &Plan, stores: &[String], rng: &mut Rng) -> String {
     let (_, left): (Vec<&String>, Vec<&String>) = stores.iter().partition(is_pair);
     let left = if left.is_empty() { stores.iter().collect() } else { left };
     rng.choice(left).expect("a class has stores").clone()
+}
+
+/// Who is measured twice under a load though nobody else under it is of its class.
+fn pair_of_one_alone(run: &Run, setting: &Setting) -> Option<String> {
+    let under_it = || run.plan.slots.iter().filter(|slot| slot.setting == *setting);
+    let is_alone = |name: &str| {
+        let mut others = under_it().filter(|it| it.contender != name);
+        others.all(|it| run.classes(&it.contender) != run.classes(name))
+    };
+    let pair = under_it().find(|slot| slot.twin && is_alone(&slot.contender));
+    pair.map(|slot| slot.contender.clone())
+}
+
+/// Makes the second entry of a contender under a load that of another one.
+fn move_pair(plan: &mut Plan, setting: &Setting, from: &str, to: &str) {
+    let is_it = |slot: &&mut Slot| slot.twin && slot.setting == *setting && slot.contender == from;
+    plan.slots.iter_mut().filter(is_it).for_each(|slot| slot.contender = to.into());
 }
 
 /// Adds a second entry of a contender to each block of a load, anywhere among the others.
@@ -438,6 +485,62 @@ mod tests {
         let planned = run.clone();
         assert!(!plan_each_class(&mut run), "a run that is resumed has them already");
         assert_eq!(run.plan, planned.plan);
+    }
+
+    /// A store that is alone in its class is compared with nobody, and its noise tells nothing.
+    #[test]
+    fn a_pair_of_a_store_that_is_alone_in_its_class_goes_to_a_class_of_several() {
+        let loads = [load(), load().with(Pace::Equal { percent: 80 })];
+        let mut run = run_of_stores(&loads);
+        for slot in run.plan.slots.iter_mut().filter(|slot| slot.twin) {
+            slot.contender = "e".into();
+        }
+        let before = run.plan.slots.len();
+        assert!(plan_each_class(&mut run));
+        let added = BLOCKS as usize * loads.len();
+        assert_eq!(run.plan.slots.len(), before + added, "two classes, of which one took e's");
+        for load in &loads {
+            for block in 0..BLOCKS {
+                let of_block = run.plan.slots.iter().filter(|it| it.block == block);
+                let twins = of_block.filter(|it| it.twin && it.setting == *load);
+                let mut classes: Vec<_> = twins.map(|it| run.classes(&it.contender)).collect();
+                classes.sort();
+                assert_eq!(classes, [run.classes("a"), run.classes("c")], "block {block}");
+            }
+        }
+        let planned = run.clone();
+        assert!(!plan_each_class(&mut run), "a run that is resumed has them already");
+        assert_eq!(run.plan, planned.plan);
+
+        // Where each is alone, the pair still shows the noise of the machine.
+        let mut run = run_of_stores(&loads);
+        run.plan.slots.retain(|it| ["a", "e"].contains(&&*it.contender));
+        assert!(!plan_each_class(&mut run));
+    }
+
+    /// What is told of a run before its stores are cut off has to hold after that.
+    #[test]
+    fn no_more_is_added_than_was_told_before_classes_were_known() {
+        let loads = [load(), load().with(Pace::Equal { percent: 80 })];
+        let known = run_of_stores(&loads);
+        assert_eq!(may_be_added(&known), [], "its classes are known");
+        let mut run = run_of_stores(&loads);
+        run.plan.cuts = 5;
+        let told = |run: &Run| {
+            let durability = run.durability[..1].to_vec();
+            may_be_added(&Run { durability, ..run.clone() }).len()
+        };
+        let (before, most) = (run.plan.slots.len(), told(&run));
+        assert_eq!(most, BLOCKS as usize * loads.len(), "of five stores there may be two classes");
+        plan_each_class(&mut run);
+        assert!(run.plan.slots.len() - before <= most);
+        let mut two = run_of_stores(&loads);
+        two.plan.cuts = 5;
+        two.plan.slots.retain(|it| ["a", "c"].contains(&&*it.contender));
+        assert_eq!(told(&two), 0, "of two stores there is one pair at most");
+        let mut uncut = run_of_stores(&loads);
+        uncut.plan.cuts = 0;
+        assert_eq!(told(&uncut), 0);
     }
 
     #[test]

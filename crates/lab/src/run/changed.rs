@@ -1,11 +1,16 @@
 //! What is not as it was when a run began, so that its trials wouldn't be comparable.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use result::Run;
 use result::plan::{Contender, Slot};
 
 use crate::place::machine;
 use crate::ready::record;
-use crate::study::Study;
+use crate::study::{Study, contender};
 
 /// What is not as it was when the run began, as far as that is known before builds.
 pub(super) fn changed(run: &Run, study: &Study) -> Option<String> {
@@ -44,6 +49,17 @@ pub(super) fn changed(run: &Run, study: &Study) -> Option<String> {
     })
 }
 
+/// Where to look for what was changed of a contender since then: the programs that were, or else its
+/// folders. A command may run dozens of libraries.
+pub(super) fn changed_places(contender: &contender::Contender, since: SystemTime) -> Vec<PathBuf> {
+    let since = since.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() as i64);
+    // No program can set the time of a change.
+    let is_changed = |file: &&PathBuf| fs::metadata(file).map_or(true, |it| it.ctime() >= since);
+    let programs = contender.file.programs.iter().map(|it| it.get_ref());
+    let changed: Vec<PathBuf> = programs.filter(is_changed).cloned().collect();
+    if changed.is_empty() { contender.folders() } else { changed }
+}
+
 /// Whether a contender was measured, so that it has to be what it was. One that only
 /// ever failed may have been mended.
 pub(super) fn has_figures(run: &Run, name: &str) -> bool {
@@ -65,5 +81,36 @@ pub(super) fn differs(before: &Contender, now: &Contender) -> Option<String> {
             Some(format!("the files of {} are not what they were", now.name))
         }
         None => (before != now).then(|| format!("{} is not what it was", now.name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Else who rebuilt a library is told to put back forty others.
+    #[test]
+    fn of_many_programs_those_that_changed_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["a", "b"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let text = format!(
+            "title = 't'\nlanguage = 'C'\nrun = ['x']\nprograms = [{:?}, {:?}]\n",
+            path("a"),
+            path("b")
+        );
+        fs::write(path(contender::FILE), text).unwrap();
+        let contender = contender::Contender::read(folder.path(), "c").unwrap();
+        let later = SystemTime::now() + Duration::from_secs(60);
+        let source = folder.path().canonicalize().unwrap();
+        assert_eq!(changed_places(&contender, later), [source], "no program did");
+        fs::remove_file(path("b")).unwrap();
+        assert_eq!(changed_places(&contender, later), [path("b")]);
+        let before = SystemTime::now() - Duration::from_secs(60);
+        assert_eq!(changed_places(&contender, before), [path("a"), path("b")]);
     }
 }

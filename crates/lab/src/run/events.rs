@@ -8,6 +8,18 @@ use result::{LeftOut, Run, Trial};
 use super::folder::{self, Folder};
 use crate::study;
 
+/// What is still to be made of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ToMake {
+    /// Trials.
+    pub trials: usize,
+    /// Seconds that they will take.
+    pub seconds: f64,
+    /// The same at most, where each class of stores may be given an A/A pair of its own: which
+    /// classes there are is known once the stores were cut off.
+    pub at_most: Option<(usize, f64)>,
+}
+
 /// What a run tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -20,10 +32,8 @@ pub enum Event<'a> {
         contenders: &'a [String],
         /// The trials of all of them.
         plan: &'a Plan,
-        /// Trials that are still to be made.
-        trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
+        /// What is still to be made.
+        to_make: ToMake,
     },
     /// A contender is made ready: built, asked for its version.
     Preparing {
@@ -47,10 +57,8 @@ pub enum Event<'a> {
         run: &'a Run,
         /// Where it is kept.
         folder: &'a Path,
-        /// Trials that are still to be made.
-        trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
+        /// What is still to be made.
+        to_make: ToMake,
     },
     /// A store is cut off, and read back, before it is timed.
     CutsOff {
@@ -59,6 +67,8 @@ pub enum Event<'a> {
         /// How often in each way.
         cuts: u32,
     },
+    /// The classes of stores are known now, and with them what is to be made.
+    ClassesKnown(ToMake),
     /// A trial begins.
     Begins {
         /// Which.

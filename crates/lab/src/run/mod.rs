@@ -17,16 +17,17 @@ use std::time::SystemTime;
 
 use load::Stop;
 use result::durability::Durability;
-use result::plan::Plan;
+use result::plan::{Plan, Slot};
 use result::{Run, SCHEMA, Spent, State};
 
 use self::changed::{changed, differs, has_figures};
 use self::command::command;
-pub use self::events::{Early, Ended, Event, RunError};
+pub use self::events::{Early, Ended, Event, RunError, ToMake};
 use self::folder::Folder;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
 use crate::place::{Host, machine};
+use crate::plan::pair;
 use crate::plan::repeat::take_back_failed;
 use crate::plan::write_load::WriteLoad;
 use crate::plan::{Choice, Order, plan};
@@ -34,7 +35,7 @@ use crate::ready::{Prepared, prepare, record};
 use crate::study::contender::Contender;
 use crate::study::digest;
 use crate::study::near::did_you_mean;
-use crate::study::{Profile, Study};
+use crate::study::{Profile, Study, StudyFile};
 
 /// The folder of studies, where no other is named.
 pub const STUDIES: &str = "studies";
@@ -159,13 +160,12 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if intended.slots.is_empty() {
         return Err(RunError::NoLoad);
     }
-    let intended = Intended {
-        study: &study.record(),
-        contenders: &names,
-        plan: &intended,
-        trials: intended.slots.len(),
-        seconds: time_left::before_builds(&intended, study),
-    };
+    let more = pair::may_be_added_to(&intended);
+    let to_make = to_make(intended.slots.iter().collect(), &more, |slots| {
+        time_left::before_builds(&intended, study, slots.iter().copied())
+    });
+    let intended =
+        Intended { study: &study.record(), contenders: &names, plan: &intended, to_make };
     let (contenders, builds_failed) = begin(intended, study, stop, tell)?;
     let prepared = study.contenders.iter().zip(&contenders);
     let ready: Vec<&Contender> =
@@ -258,13 +258,8 @@ pub fn resume(
     if let Some(why) = changed(&run, &study) {
         return refused(why);
     }
-    let intended = Intended {
-        study: &run.study,
-        contenders: &planned,
-        plan: &run.plan,
-        trials: missing(&run).count(),
-        seconds: time_left::seconds(&run, &study.file, missing(&run)),
-    };
+    let to_make = still_to_make(&run, &study.file);
+    let intended = Intended { study: &run.study, contenders: &planned, plan: &run.plan, to_make };
     let (contenders, builds_failed) = begin(intended, &study, stop, tell)?;
     for now in contenders {
         let may_be_new = now.absent.is_none() && !has_figures(&run, &now.name);
@@ -301,8 +296,22 @@ struct Intended<'a> {
     study: &'a result::plan::Study,
     contenders: &'a [String],
     plan: &'a Plan,
-    trials: usize,
-    seconds: f64,
+    to_make: ToMake,
+}
+
+/// What is to be made of these trials, and of more where they may be added, by the seconds that
+/// some take.
+fn to_make(slots: Vec<&Slot>, more: &[Slot], seconds: impl Fn(&[&Slot]) -> f64) -> ToMake {
+    let all: Vec<&Slot> = slots.iter().copied().chain(more).collect();
+    let at_most = (!more.is_empty()).then(|| (all.len(), seconds(&all)));
+    ToMake { trials: slots.len(), seconds: seconds(&slots), at_most }
+}
+
+/// What is still to be made of a run.
+fn still_to_make(run: &Run, study: &StudyFile) -> ToMake {
+    to_make(missing(run).collect(), &pair::may_be_added(run), |slots| {
+        time_left::until_trials(run) + time_left::seconds(run, study, slots.iter().copied())
+    })
 }
 
 /// Tells what is intended, and makes all contenders of a study ready, as a run's record has
@@ -313,12 +322,12 @@ fn begin(
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
 ) -> Result<(Vec<result::plan::Contender>, Vec<String>), RunError> {
-    let Intended { study, contenders, plan, trials, seconds } = intended;
+    let Intended { study, contenders, plan, to_make } = intended;
     if let Some(why) = of.missing_variable() {
         return Err(RunError::Environment(why));
     }
     allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
-    tell(Event::Intends { study, contenders, plan, trials, seconds });
+    tell(Event::Intends { study, contenders, plan, to_make });
     let mut builds_failed = Vec::new();
     let mut records = Vec::new();
     // Variants have one build.
@@ -474,8 +483,9 @@ run = ["$BUILD/server"]
             let mut told = Vec::new();
             let ended = new(options, &NoLadder, &Stop::default(), &mut |event| {
                 told.push(match event {
-                    Event::Intends { study, contenders, plan, trials, seconds } => {
+                    Event::Intends { study, contenders, plan, to_make } => {
                         let (name, profile) = (&study.name, &plan.profile);
+                        let ToMake { trials, seconds, .. } = to_make;
                         format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
                     }
                     Event::Preparing { contender, .. } => format!("preparing {contender}"),
@@ -517,8 +527,8 @@ run = ["$BUILD/server"]
         let studies = begun.root.path().join("studies");
         let mut intended = None;
         let ended = resume(&studies, &begun.path, &NoLadder, &Stop::default(), &mut |event| {
-            if let Event::Intends { trials, .. } = event {
-                intended = Some(trials);
+            if let Event::Intends { to_make, .. } = event {
+                intended = Some(to_make.trials);
             }
         });
         assert!(ended.is_err(), "what its contender needs is nowhere: {ended:?}");

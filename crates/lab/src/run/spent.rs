@@ -9,6 +9,8 @@ pub(super) fn add(spent: &mut Spent, warmup_s: f64, evidence: &Evidence) {
     spent.start_s += evidence.ready_s.unwrap_or(0.0);
     spent.contract_s += evidence.contract_s.unwrap_or(0.0);
     spent.stop_s += evidence.stop_s.unwrap_or(0.0);
+    let preload = evidence.store.as_ref().and_then(|store| store.preload.as_ref());
+    spent.fill_s += preload.map_or(0.0, |preload| preload.seconds);
     if let Some((work, load_s)) = evidence.work.as_ref().zip(evidence.load_s) {
         let warmup_s = warmup_s.max(work.warmup.iter().map(|it| it.seconds).sum());
         spent.window_s += work.seconds;
@@ -19,7 +21,7 @@ pub(super) fn add(spent: &mut Spent, warmup_s: f64, evidence: &Evidence) {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{Interval, Work};
+    use result::evidence::{Interval, Preload, StoreSeen, Work};
 
     use super::*;
 
@@ -31,6 +33,10 @@ mod tests {
             work: Some(Work { seconds: 2.0, ..Work::default() }),
             load_s: Some(2.75),
             stop_s: Some(0.2),
+            store: Some(StoreSeen {
+                preload: Some(Preload { keys: 9, acknowledged: 9, seconds: 4.0 }),
+                ..StoreSeen::default()
+            }),
             ..Evidence::default()
         };
         let mut spent = Spent::default();
@@ -39,6 +45,7 @@ mod tests {
         }
         spent.whole_s = 10.0;
         assert_eq!((spent.window_s, spent.warmup_s, spent.connect_s), (4.0, 1.0, 0.5));
+        assert_eq!(spent.fill_s, 8.0, "a store that syncs each write is filled for seconds");
         assert_eq!(spent.overhead_s(), 5.0);
     }
     /// Else a program's work before its window would be called connecting.

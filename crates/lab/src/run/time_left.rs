@@ -46,15 +46,19 @@ pub(super) fn seconds<'a>(
     slots.into_iter().map(seconds).sum()
 }
 
-/// Seconds that a plan's trials will take, as far as the study's files tell, before
-/// anybody is made ready.
-pub(super) fn before_builds(plan: &Plan, study: &Study) -> f64 {
+/// Seconds that these trials of a plan will take, and its cuts before them, as far as the study's
+/// files tell, before anybody is made ready.
+pub(super) fn before_builds<'a>(
+    plan: &Plan,
+    study: &Study,
+    slots: impl IntoIterator<Item = &'a Slot>,
+) -> f64 {
     let warmup_s = |slot: &Slot| {
         let contender = study.contenders.iter().find(|it| it.name == slot.contender);
         contender.map_or(plan.warmup_s, |it| plan.warmup_s.max(it.file.warmup_s))
     };
     let seconds = |slot: &Slot| plan.measure_s + warmup_s(slot) + told_by(&study.file, slot);
-    of_cuts(study.contenders.len(), plan.cuts) + plan.slots.iter().map(seconds).sum::<f64>()
+    of_cuts(study.contenders.len(), plan.cuts) + slots.into_iter().map(seconds).sum::<f64>()
 }
 
 /// Seconds of load before a trial's window.

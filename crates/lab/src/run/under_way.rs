@@ -14,7 +14,10 @@ use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, time_left};
+use super::changed::changed_places;
+use super::{
+    CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, still_to_make, time_left,
+};
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
@@ -69,13 +72,8 @@ impl<'a> UnderWay<'a> {
         tell: &mut dyn FnMut(Event),
         builds_failed: Vec<String>,
     ) -> Ended {
-        tell(Event::Planned {
-            run: &self.run,
-            folder: self.folder.path(),
-            trials: missing(&self.run).count(),
-            seconds: time_left::until_trials(&self.run)
-                + time_left::seconds(&self.run, &self.study.file, missing(&self.run)),
-        });
+        let to_make = still_to_make(&self.run, &self.study.file);
+        tell(Event::Planned { run: &self.run, folder: self.folder.path(), to_make });
         let mut early = self.phases(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
         outcomes::conclude(&mut self.run);
         if missing(&self.run).next().is_none() {
@@ -122,11 +120,15 @@ impl<'a> UnderWay<'a> {
     }
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, RunError> {
+        let was_open = still_to_make(&self.run, &self.study.file).at_most.is_some();
         if !self.cut_stores_off(tell)? {
             return Ok(Some(Early::Interrupted));
         }
         if pair::plan_each_class(&mut self.run) {
             self.keep(Folder::write)?;
+        }
+        if was_open {
+            tell(Event::ClassesKnown(still_to_make(&self.run, &self.study.file)));
         }
         for phase in PaceKind::ALL {
             let slots = self.run.plan.slots.iter();
@@ -148,7 +150,8 @@ impl<'a> UnderWay<'a> {
             }
         }
         if let Some(contender) = self.changed.iter().find_map(|name| self.contender(name)) {
-            let (contender, places) = (contender.name.clone(), contender.places());
+            let places = changed_places(contender, self.began);
+            let contender = contender.name.clone();
             return Err(RunError::ChangedMeanwhile { contender, places });
         }
         let given_up: Vec<String> =

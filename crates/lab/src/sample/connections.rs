@@ -20,6 +20,9 @@ pub struct Listeners {
     pub accept_queue: u32,
     /// Dropped since the program listens, because its queue was full.
     pub dropped: u32,
+    /// The backlog of the shortest queue (`listen(2)`): Linux lets one more wait. `None` where
+    /// nobody listens.
+    pub backlog: Option<u32>,
 }
 
 /// Asks for the listeners, of which there are few; `None` where the kernel doesn't
@@ -31,6 +34,7 @@ pub fn listeners(port: u16) -> Option<Listeners> {
         let counted = ask(&socket, &request(family, LISTEN, port)).ok()?;
         all.accept_queue += counted.accept_queue;
         all.dropped += counted.dropped;
+        all.backlog = shortest(all.backlog, counted.backlog);
     }
     Some(all)
 }
@@ -60,6 +64,11 @@ pub fn established(port: u16) -> Option<u32> {
     Some(v4 + v6)
 }
 
+/// The shorter of two queues, as far as there are two.
+fn shortest(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    [one, other].into_iter().flatten().min()
+}
+
 fn open() -> Option<OwnedFd> {
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
@@ -79,6 +88,7 @@ struct Counted {
     listening: bool,
     accept_queue: u32,
     dropped: u32,
+    backlog: Option<u32>,
 }
 
 // From linux/netlink.h, linux/sock_diag.h and net/tcp_states.h.
@@ -97,6 +107,8 @@ const SK_MEMINFO_DROPS: usize = 8;
 // Offsets in `struct inet_diag_msg`, after the message's header.
 const STATE_AT: usize = NLMSG_HEADER_BYTES + 1;
 const RECEIVE_QUEUE_AT: usize = NLMSG_HEADER_BYTES + 56;
+/// Of a listener this is how long its queue may be.
+const SEND_QUEUE_AT: usize = NLMSG_HEADER_BYTES + 60;
 const ATTRIBUTES_AT: usize = NLMSG_HEADER_BYTES + 72;
 
 /// A `struct inet_diag_req_v2` in its message: all sockets of a port that are in
@@ -143,6 +155,7 @@ fn count(mut datagram: &[u8], counted: &mut Counted) -> io::Result<bool> {
                 Some(ESTABLISHED) => counted.established += 1,
                 Some(LISTEN) => {
                     let queue = number_at(message, RECEIVE_QUEUE_AT);
+                    let backlog = number_at(message, SEND_QUEUE_AT);
                     let drops = memory(message).and_then(|it| number_at(it, SK_MEMINFO_DROPS * 4));
                     let (Some(queue), Some(drops)) = (queue, drops) else {
                         return Err(io::ErrorKind::InvalidData.into());
@@ -150,6 +163,7 @@ fn count(mut datagram: &[u8], counted: &mut Counted) -> io::Result<bool> {
                     counted.listening = true;
                     counted.accept_queue += queue;
                     counted.dropped += drops;
+                    counted.backlog = shortest(counted.backlog, backlog);
                 }
                 _ => return Err(io::ErrorKind::InvalidData.into()),
             },
@@ -194,11 +208,14 @@ mod tests {
             crate::skipped::skipped("this kernel doesn't offer sock_diag");
             return;
         };
-        assert_eq!((before, established(port)), (Listeners::default(), Some(0)));
+        let backlog = before.backlog;
+        assert!(backlog.is_some_and(|it| it > 0), "{before:?}");
+        let empty = Listeners { accept_queue: 0, dropped: 0, backlog };
+        assert_eq!((before, established(port)), (empty, Some(0)));
         let _clients: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
         let _accepted: Vec<_> = (0..60).map(|_| listener.accept().unwrap()).collect();
         assert_eq!(established(port), Some(100));
-        assert_eq!(listeners(port), Some(Listeners { accept_queue: 40, dropped: 0 }));
+        assert_eq!(listeners(port), Some(Listeners { accept_queue: 40, ..empty }));
     }
 
     #[test]
@@ -216,6 +233,25 @@ mod tests {
             (0..8).map(|_| TcpStream::connect_timeout(&address, within)).collect();
         let dropped = listeners(address.port()).unwrap().dropped;
         assert!(dropped > 0, "a queue of one doesn't hold eight");
+    }
+
+    /// Else a load is told to fit a queue that isn't the server's.
+    #[test]
+    fn a_queue_is_as_long_as_its_server_asked_for_and_of_several_the_shortest_counts() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        rustix::net::listen(&listener, 5).unwrap();
+        if listeners(port).is_none() {
+            crate::skipped::skipped("this kernel doesn't offer sock_diag");
+            return;
+        }
+        assert_eq!(listeners(port).unwrap().backlog, Some(5));
+        if let Ok(other) = TcpListener::bind(("::1", port)) {
+            rustix::net::listen(&other, 3).unwrap();
+            assert_eq!(listeners(port).unwrap().backlog, Some(3));
+        }
+        drop(listener);
+        assert_ne!(listeners(port).unwrap().backlog, Some(5), "nobody listens there any more");
     }
 
     #[test]

@@ -93,6 +93,7 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
     let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
     evidence.server_rss_max_bytes =
         window.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
+    evidence.listen_backlog = window.mosts().rev().find_map(|most| most.listeners?.backlog);
     evidence.tcp_retransmits = window.since_start(|most| most.machine.tcp_retransmits);
     let cgroup =
         |group: &Group, of| (!group.is_nowhere()).then(|| window.cgroup(group.trees(), of));
@@ -447,7 +448,11 @@ mod tests {
                 client_group: None,
                 client_rss_bytes: Some(5),
                 client_disk_bytes: Some(((at_s * 8.0) as u64, (at_s * 16.0) as u64)),
-                listeners: Some(Listeners { accept_queue: 2, dropped: (at_s * 2.0) as u32 }),
+                listeners: Some(Listeners {
+                    accept_queue: 2,
+                    dropped: (at_s * 2.0) as u32,
+                    backlog: Some(511),
+                }),
             }),
             threads: Some(AllThreads {
                 servers: Some(vec![
@@ -505,6 +510,7 @@ mod tests {
         assert!(is(evidence.server_interrupt_s, 0.125), "{:?}", evidence.server_interrupt_s);
         assert!(is(evidence.near_cpu_s, 3.0), "{:?}", evidence.near_cpu_s);
         assert_eq!(evidence.listen_drops, Some(4), "two a second");
+        assert_eq!(evidence.listen_backlog, Some(511));
         assert!(is(evidence.limits.throttled_s, 1.0), "{:?}", evidence.limits);
         assert_eq!(evidence.limits.throttled_periods, Some(8));
         assert_eq!(evidence.machine.swap_in_bytes, Some(8192));

@@ -374,11 +374,10 @@ impl Contender {
         Ok(())
     }
 
-    /// All places that it is made and run from.
-    pub fn places(&self) -> Vec<PathBuf> {
+    /// The folders that it is made and run from.
+    pub fn folders(&self) -> Vec<PathBuf> {
         let own = [self.source.clone()].into_iter();
-        let programs = self.file.programs.iter().map(|it| it.get_ref().clone());
-        own.chain(self.sources().map(|(_, folder)| folder)).chain(programs).collect()
+        own.chain(self.sources().map(|(_, folder)| folder)).collect()
     }
 
     /// Refuses files that aren't there.

@@ -4,6 +4,7 @@
 //! its own crash is killed before it is stopped, and read. Whatever happens on the way is evidence:
 //! a contender that fails is a result, not an error.
 
+mod code;
 mod crash;
 pub mod first;
 mod made;

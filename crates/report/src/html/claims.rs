@@ -49,15 +49,17 @@ fn chart(claim: &Claimed) -> Markup {
     let others = claim.settings.iter().flat_map(|setting| &setting.others);
     let axis = Ratios::over(others.filter_map(|other| other.ratio));
     let figure = claim.figure.map_or("Figure".into(), figures::heading);
-    let claimed = match claim.figure.map(|figure| figure.better) {
-        Some(Better::Less) => "left",
-        _ => "right",
+    let lead = claim.lead.unwrap_or(1.0);
+    let (side, border) = match claim.figure.map(|figure| figure.better) {
+        Some(Better::Less) => ("left", 1.0 / lead),
+        _ => ("right", lead),
     };
+    let claimed = format!("{side} of {}", units::tick(border));
     html! {
         figure {
             figcaption {
                 (figure) ": " (prose(&claim.who)) " divided by each other "
-                span.quiet { "a dot is the median, a line its interval; as claimed, all lie " (claimed) " of 1" }
+                span.quiet { "a dot is the median, a line its interval; as claimed, all lie " (claimed) }
             }
             @for setting in &claim.settings { (rows(setting, &axis)) }
             div.row { (axis.scale()) }

@@ -8,6 +8,8 @@ use crate::commands::load::target;
 
 /// The longest name: it is a folder's, and stands in tables.
 const NAME_CHARS_MAX: usize = 40;
+/// The name that the study's own file has in the folder where each that takes part has one.
+pub const STUDY: &str = "study.toml";
 /// Time for a connection on this machine.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 
@@ -53,6 +55,9 @@ impl Entrant {
                     "--name {text}: give NAME=COMMAND or NAME=URL, with a name of at most \
                      {NAME_CHARS_MAX} letters, digits, `.`, `_` and `-`"
                 ));
+            }
+            if name == STUDY {
+                return Err(format!("--name {text}: {STUDY} is the file of the study itself"));
             }
             if all.iter().any(|it| it.name == name) {
                 return Err(format!("--name {text}: there is another `{name}` already"));
@@ -179,7 +184,7 @@ fn slug(text: &str) -> String {
 
 /// The name, or one with a number behind it if somebody has it.
 fn free_name(all: &[Entrant], name: &str) -> String {
-    let is_free = |name: &String| all.iter().all(|it| it.name != *name);
+    let is_free = |name: &String| name != STUDY && all.iter().all(|it| it.name != *name);
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = [name.to_string()].into_iter().chain(numbered);
     names.find(is_free).expect("numbers don't end")
@@ -200,6 +205,7 @@ mod tests {
         assert_eq!(names(&["DEBUG=1 /usr/bin/env x", "x y z"]), ["env-x", "x-y"]);
         assert_eq!(names(&["./a", "../old/a", "./a"]), ["a", "a-2", "a-3"], "all are told apart");
         assert_eq!(names(&["http://127.0.0.1:3000", "$X"]), ["127.0.0.1-3000", "server"]);
+        assert_eq!(names(&["./study.toml", "./a"]), ["study.toml-2", "a"], "that is the study's");
     }
 
     #[test]
@@ -266,6 +272,7 @@ mod tests {
             refused(&["./a"], &["b"]),
             refused(&["./a"], &["../b=./b"]),
             refused(&["./a"], &["a=./b"]),
+            refused(&["./a"], &["study.toml=./b"]),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }

@@ -9,6 +9,7 @@ use report::units;
 use result::evidence::{ContractStep, Evidence};
 use result::{Run, Trial};
 
+use super::CONNECTIONS;
 use super::requests::Requests;
 
 /// Characters of a body that are shown.
@@ -271,4 +272,104 @@ pub fn who_closes(seen: &[Seen]) -> Option<String> {
         "{} ends each connection after its answer, so all are asked with a connection a request",
         who.name
     ))
+}
+
+/// Connections that the load has at once.
+#[derive(Debug, PartialEq)]
+pub struct AtOnce {
+    /// How many.
+    pub connections: u32,
+    /// What is said of them, where a listen queue is too short.
+    pub says: Option<String>,
+    /// What the figures can't say because of that.
+    pub cannot_say: Option<String>,
+}
+
+/// The connections of a load, of which so many were asked for. Where each has one request, as many
+/// may be begun at the same moment. What a listen queue doesn't hold then is lost, and the kernel
+/// tries again after a second, and after three: that would be most of the duel's time, and all of
+/// its figures.
+pub fn at_once(asked: Option<u32>, seen: &[Seen]) -> AtOnce {
+    let connections = asked.unwrap_or(CONNECTIONS);
+    let is_one_each = seen.iter().any(|it| !it.first.keeps_connections);
+    let backlogs = seen.iter().filter_map(|it| Some((it.first.listen_backlog?, it.name)));
+    // Linux lets one more wait than the server asked for.
+    let queues = backlogs.map(|(backlog, name)| (backlog.saturating_add(1), name));
+    let shortest = queues.min().filter(|(room, _)| is_one_each && *room < connections);
+    let Some((room, name)) = shortest else {
+        return AtOnce { connections, says: None, cannot_say: None };
+    };
+    let holds = format!(
+        "{name} lets {} wait to be accepted (its backlog is {}), and each request makes a \
+         connection",
+        units::of(room.into(), "connection"),
+        room - 1
+    );
+    if asked.is_some() {
+        let says = format!(
+            "{holds}. {connections} at once overflow this queue: those beyond it are tried again \
+             after a second or three. That wait is in the figures, and after each window the duel \
+             waits for them. Give -c {room}, or a longer backlog in the server"
+        );
+        let cannot_say = format!(
+            "What they do with {connections} connections at once that don't overflow a listen \
+             queue: that of {name} holds {room}."
+        );
+        return AtOnce { connections, says: Some(says), cannot_say: Some(cannot_say) };
+    }
+    let says = format!(
+        "{holds}. So {room} are made at once instead of {CONNECTIONS}. For more, give the server a \
+         longer backlog. With -c {CONNECTIONS} this queue overflows"
+    );
+    let cannot_say = format!(
+        "What they do with more connections at once: the listen queue of {name} holds {room}."
+    );
+    AtOnce { connections: room, says: Some(says), cannot_say: Some(cannot_say) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    /// Servers that keep connections or don't, with listen queues as long.
+    fn of(asked: Option<u32>, all: &[(bool, Option<u32>)]) -> (u32, Option<String>) {
+        let address: SocketAddr = "127.0.0.1:80".parse().unwrap();
+        let seen =
+            all.iter().zip(["a", "b"]).map(|(&(keeps_connections, listen_backlog), name)| {
+                let (answers, code) = (Vec::new(), Vec::new());
+                let told = address;
+                let first =
+                    First { address, told, answers, keeps_connections, listen_backlog, code };
+                Seen { name, first }
+            });
+        let at_once = at_once(asked, &seen.collect::<Vec<_>>());
+        assert_eq!(at_once.says.is_some(), at_once.cannot_say.is_some());
+        (at_once.connections, at_once.says)
+    }
+
+    /// Else two servers of Python's take a minute of waiting, and no figure of theirs stands.
+    #[test]
+    fn no_more_connections_are_made_at_once_than_the_shortest_queue_holds() {
+        let (fits, says) = of(None, &[(true, Some(511)), (false, Some(5))]);
+        assert_eq!(fits, 6);
+        insta::assert_snapshot!(says.unwrap(), @"b lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. So 6 are made at once instead of 64. For more, give the server a longer backlog. With -c 64 this queue overflows");
+        assert_eq!(of(None, &[(false, Some(0)), (false, None)]).0, 1, "one is always tried");
+        for all in [
+            [(true, Some(5)), (true, Some(5))],
+            [(false, Some(511)), (false, Some(63))],
+            [(false, None), (false, None)],
+        ] {
+            assert_eq!(of(None, &all), (CONNECTIONS, None), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_more_than_a_queue_holds_gets_them_and_is_told() {
+        let (connections, says) = of(Some(64), &[(false, Some(5)), (false, Some(128))]);
+        assert_eq!(connections, 64);
+        insta::assert_snapshot!(says.unwrap(), @"a lets 6 connections wait to be accepted (its backlog is 5), and each request makes a connection. 64 at once overflow this queue: those beyond it are tried again after a second or three. That wait is in the figures, and after each window the duel waits for them. Give -c 6, or a longer backlog in the server");
+        assert_eq!(of(Some(6), &[(false, Some(5)), (false, Some(5))]), (6, None));
+    }
 }

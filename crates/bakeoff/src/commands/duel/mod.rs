@@ -29,7 +29,9 @@ use result::shell;
 use self::entrant::{Entrant, What};
 use self::gate::Gate;
 use self::handed_on::{Variable, words_without_secrets};
-use self::look::{Seen, contract, difference, other_lengths, variations, who_closes};
+use self::look::{
+    AtOnce, Seen, at_once, contract, difference, other_lengths, variations, who_closes,
+};
 use self::requests::Requests;
 use self::told::told;
 use self::written::{Load, Written};
@@ -49,6 +51,8 @@ const FAILED: u8 = 1;
 const NOT_SHOWN: u8 = 3;
 /// The highest rate that a study may have.
 const RATE_MAX: u32 = 100_000_000;
+/// Connections at once, where nobody says how many.
+const CONNECTIONS: u32 = 64;
 /// The study's name where nobody keeps it.
 const NAME: &str = "duel";
 
@@ -77,10 +81,10 @@ pub struct DuelArguments {
     /// Cores that each is given; if not said, all where load and server have their own, else 1
     #[arg(long, value_name = "1|all", value_parser = cores)]
     cores: Option<Cores>,
-    /// Connections at once
-    #[arg(short, long, default_value_t = 64,
-        value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    connections: u32,
+    /// Connections at once; if not said, 64, or with a connection a request no more than the
+    /// shortest listen queue holds
+    #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    connections: Option<u32>,
     /// Compare stores, which are asked for these operations with their weights, as get=9,set=1;
     /// there is delete as well
     #[arg(long, value_name = "LIST", value_parser = mix, conflicts_with_all = [
@@ -256,7 +260,8 @@ fn first_looks(
         let name = &entrant.name;
         let contender = Contender::read(&written.folder.join(name), name)
             .map_err(|error| Failed(BAD_INPUT, error.to_string()))?;
-        let first = look(&machine, &contender, &filled, stop)
+        let takes = |status| requests.takes(status);
+        let first = look(&machine, &contender, &filled, &takes, stop)
             .map_err(|why| not_seen(why, entrant, arguments))?;
         let one = Seen { name, first };
         one.lines(requests).iter().for_each(|line| note(line));
@@ -265,17 +270,21 @@ fn first_looks(
     let contract = contract(requests, &seen).map_err(|sentence| Failed(FAILED, sentence))?;
     let difference = difference(&seen);
     variations(requests, &seen).iter().for_each(|it| note(it));
-    [&difference, &who_closes(&seen)].into_iter().flatten().for_each(|it| note(it));
+    let AtOnce { connections, says: queue, cannot_say: short } =
+        at_once(arguments.connections, &seen);
+    [&difference, &who_closes(&seen), &queue].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
         requests,
         cores: arguments.cores.unwrap_or_else(|| usual_cores(&described)),
-        connections: arguments.connections,
+        connections,
         rate: arguments.rate,
         blocks: arguments.blocks,
         measure_s: arguments.seconds,
         warmup_s: arguments.warmup,
     };
-    let contract = (&contract, difference.as_deref());
+    let cannot_say = [&difference, &short].into_iter().flatten();
+    let cannot_say: Vec<&str> = cannot_say.map(|it| &**it).collect();
+    let contract = (&contract, &cannot_say[..]);
     written.conclude(entrants, &seen, contract, &load).map_err(|error| {
         Failed(SYSTEM, format!("couldn't write to {}: {error}", written.folder.display()))
     })

@@ -8,7 +8,7 @@ use result::plan::Cores;
 
 use super::entrant::{Entrant, What};
 use super::written::{Written, quoted};
-use super::{BAD_INPUT, DuelArguments, Failed, SYSTEM, not_seen, usual_cores};
+use super::{BAD_INPUT, CONNECTIONS, DuelArguments, Failed, SYSTEM, not_seen, usual_cores};
 use crate::commands::load::keys::Mix;
 use crate::commands::printing::note;
 
@@ -43,10 +43,10 @@ pub fn first_looks(
         let name = &entrant.name;
         let contender = Contender::read(&written.folder.join(name), name)
             .map_err(|error| Failed(BAD_INPUT, error.to_string()))?;
-        let speaks =
+        let first =
             speaks(&machine, &contender, stop).map_err(|why| not_seen(why, entrant, arguments))?;
-        note(&format!("{name}: it speaks {}", speaks.words()));
-        seen.push(speaks);
+        note(&format!("{name}: it speaks {}", first.speaks.words()));
+        seen.push(first);
     }
     let cores = arguments.cores.unwrap_or_else(|| usual_cores(&described));
     let names: Vec<&str> = entrants.iter().map(|it| &*it.name).collect();
@@ -66,7 +66,8 @@ fn study(names: &[&str], arguments: &DuelArguments, mix: &Mix, cores: Cores) -> 
         Cores::One => "one",
         Cores::All => "all",
     };
-    let DuelArguments { connections, blocks, seconds, warmup, .. } = arguments;
+    let DuelArguments { blocks, seconds, warmup, .. } = arguments;
+    let connections = arguments.connections.unwrap_or(CONNECTIONS);
     let cuts = match arguments.cuts {
         0 => String::new(),
         cuts => format!("cuts = {cuts}\n"),
@@ -97,6 +98,7 @@ mod tests {
     use clap::Parser;
     use lab::study::Study;
     use lab::study::contender::Speaks;
+    use lab::trial::first::FirstOfStore;
 
     use super::*;
     use crate::commands::load::keys::mix;
@@ -118,7 +120,9 @@ mod tests {
         let written = Written::new(folder.clone(), &entrants, Vec::new(), true).unwrap();
         let names: Vec<&str> = entrants.iter().map(|it| &*it.name).collect();
         let text = study(&names, &arguments, &mix("get=9,set=1").unwrap(), Cores::One);
-        written.conclude_stores(&entrants, &[Speaks::Redis, Speaks::Memcached], &text).unwrap();
+        let seen = [Speaks::Redis, Speaks::Memcached]
+            .map(|speaks| FirstOfStore { speaks, code: Vec::new() });
+        written.conclude_stores(&entrants, &seen, &text).unwrap();
         let study = Study::read(folder.parent().unwrap(), "duel").unwrap();
         assert!(study.file.kind().keeps_data());
         assert_eq!(study.file.profile["quick"].cuts, 7);

@@ -85,7 +85,9 @@ fn measured(gate: &Gate, run: &Run, left: &Of, right: &Right) -> Result<(Word, S
     );
     let word = Word::of(compared.side, gate.towards());
     let bound = if compared.is_bound { " A figure is only a lower bound." } else { "" };
-    Ok((word, format!("{seen}.{bound} {}", smallest_change(&compared))))
+    let zero =
+        if compared.has_zero { " In a block a figure is 0, which gives no ratio." } else { "" };
+    Ok((word, format!("{seen}.{bound}{zero} {}", smallest_change(&compared))))
 }
 
 fn named(of: &Of) -> conditions::Of<'_> {

@@ -1,16 +1,16 @@
 //! The study that a duel is, as files: what `--keep` leaves to go on from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use lab::study::contender::{self, Speaks};
-use lab::trial::first::First;
+use lab::trial::first::{First, FirstOfStore};
 use result::plan::Cores;
 use toml::Value;
 
-use super::entrant::{self, Entrant, What};
+use super::entrant::{self, Entrant, STUDY, What};
 use super::look::{Contract, Seen};
 use super::requests::{Requests, free_file};
 use crate::commands::request::Body;
@@ -18,9 +18,6 @@ use crate::commands::studies;
 
 /// Seconds that a server that runs already may take to answer.
 const RUNNING_WITHIN_S: f64 = 5.0;
-
-/// The study's own file.
-const STUDY: &str = "study.toml";
 
 /// What no duel can say.
 const SAME_WORK: &str = "Whether they do the same work: nobody wrote a contract for them, and each \
@@ -72,13 +69,13 @@ impl Written {
         let written = Written { folder, handed_on, are_stores };
         for entrant in entrants {
             fs::create_dir(written.folder.join(&entrant.name))?;
-            written.write_contender(entrant, &here, "")?;
+            written.write_contender(entrant, &here, (&[], ""))?;
         }
         Ok(written)
     }
 
-    /// Writes the study itself, and what its contenders answered and where. In what they differ
-    /// becomes a part of its report.
+    /// Writes the study itself, and what its contenders answered and where. What it can't say
+    /// because of that becomes a part of its report.
     ///
     /// # Errors
     /// What couldn't be written.
@@ -86,7 +83,7 @@ impl Written {
         &self,
         entrants: &[Entrant],
         seen: &[Seen],
-        (contract, difference): (&Contract, Option<&str>),
+        (contract, cannot_say): (&Contract, &[&str]),
         load: &Load,
     ) -> io::Result<()> {
         let here = std::env::current_dir()?;
@@ -98,7 +95,7 @@ impl Written {
                 );
                 more.push_str(&format!("body_bytes = {}\n", lengths(&seen.body_bytes())));
             }
-            let First { address, told, .. } = seen.first;
+            let First { address, told, ref code, .. } = seen.first;
             if address.port() != told.port() {
                 more.push_str("# It listens here whatever PORT says.\n");
                 more.push_str(&format!("address = \"{address}\"\n"));
@@ -106,7 +103,7 @@ impl Written {
                 more.push_str("# It listens here whatever HOST says.\n");
                 more.push_str(&format!("host = \"{}\"\n", address.ip()));
             }
-            self.write_contender(entrant, &here, &more)?;
+            self.write_contender(entrant, &here, (code, &more))?;
         }
         let names: Vec<&str> = entrants.iter().map(|it| it.name.as_str()).collect();
         let file = load.requests.body_file().map(|(name, bytes)| {
@@ -117,7 +114,7 @@ impl Written {
             fs::write(self.folder.join(name), bytes)?;
         }
         let requests = requests(load.requests, contract, file.as_ref().map(|(name, _)| &**name));
-        let text = study(&names, (contract, difference), load, &requests);
+        let text = study(&names, (contract, cannot_say), load, &requests);
         fs::write(self.folder.join(STUDY), text)
     }
 
@@ -128,30 +125,37 @@ impl Written {
     pub fn conclude_stores(
         &self,
         entrants: &[Entrant],
-        seen: &[Speaks],
+        seen: &[FirstOfStore],
         study: &str,
     ) -> io::Result<()> {
         let here = std::env::current_dir()?;
-        for (entrant, speaks) in entrants.iter().zip(seen) {
+        for (entrant, FirstOfStore { speaks, code }) in entrants.iter().zip(seen) {
             let word = match speaks {
                 Speaks::Redis => "redis",
                 Speaks::Memcached => "memcached",
             };
-            self.write_contender(entrant, &here, &format!("speaks = \"{word}\"\n"))?;
+            let more = format!("speaks = \"{word}\"\n");
+            self.write_contender(entrant, &here, (code, &more))?;
         }
         fs::write(self.folder.join(STUDY), study)
     }
 
-    fn write_contender(&self, entrant: &Entrant, here: &Path, more: &str) -> io::Result<()> {
-        let text = format!("{}{more}", self.contender(entrant, here));
+    fn write_contender(
+        &self,
+        entrant: &Entrant,
+        here: &Path,
+        (code, more): (&[PathBuf], &str),
+    ) -> io::Result<()> {
+        let text = format!("{}{more}", self.contender(entrant, here, code));
         fs::write(self.folder.join(&entrant.name).join(contender::FILE), text)
     }
 
-    /// A contender as its file has it, as far as is known before it was started.
-    fn contender(&self, entrant: &Entrant, here: &Path) -> String {
+    /// A contender as its file has it, as far as is known beside what it answers: nothing before it
+    /// was started, and then the files whose code it runs.
+    fn contender(&self, entrant: &Entrant, here: &Path, code: &[PathBuf]) -> String {
         let (language, start) = match &entrant.what {
             What::Command(command) => {
-                let programs = programs(command, here);
+                let programs = programs(command, here, code);
                 let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(command));
                 // A store keeps its files where it is started, unless it is told otherwise.
                 let folder = if self.are_stores {
@@ -239,15 +243,17 @@ fn headers(all: &[(String, String)]) -> String {
     table.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Has a change of the file noticed that a command starts.
-fn programs(command: &str, here: &Path) -> String {
-    let program = entrant::program(command, here);
-    program.map_or(String::new(), |it| format!("programs = [{}]\n", quoted(&it.to_string_lossy())))
+/// Has a change noticed of the file that a command starts, and of those whose code it runs.
+fn programs(command: &str, here: &Path, code: &[PathBuf]) -> String {
+    let named = entrant::program(command, here);
+    let all: BTreeSet<&PathBuf> = named.iter().chain(code).collect();
+    let all: Vec<String> = all.iter().map(|it| quoted(&it.to_string_lossy())).collect();
+    if all.is_empty() { String::new() } else { format!("programs = [{}]\n", all.join(", ")) }
 }
 
 fn study(
     names: &[&str],
-    (contract, difference): (&Contract, Option<&str>),
+    (contract, cannot_say): (&Contract, &[&str]),
     load: &Load,
     requests: &str,
 ) -> String {
@@ -280,7 +286,7 @@ fn study(
             )
         }
     };
-    let cannot_say = [Some(SAME_WORK), difference].into_iter().flatten().map(quoted);
+    let cannot_say = [SAME_WORK].iter().chain(cannot_say).map(|it| quoted(it));
     format!(
         "title = {title}\n\
          question = {question}\n\

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::place::{Host, ThisMachine, disk};
-use lab::run::Event;
+use lab::run::{Event, ToMake};
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
@@ -41,9 +41,9 @@ impl Progress {
     /// Shows one event.
     pub fn tell(&self, event: &Event) {
         match event {
-            Event::Intends { study, contenders, plan, trials, seconds } => {
+            Event::Intends { study, contenders, plan, to_make } => {
                 self.dimensions.replace(study.dimensions.clone());
-                self.say(&intention(study, contenders, plan, *trials, *seconds));
+                self.say(&intention(study, contenders, plan, to_make));
             }
             Event::Preparing { contender, number, of } => {
                 let says = format!("preparing {contender}, {number} of {of}");
@@ -54,8 +54,8 @@ impl Progress {
                 let why: Vec<_> = why.lines().map(visible).collect();
                 self.say(&format!("Left out: {contender}: {}", why.join("\n")));
             }
-            Event::Planned { run, folder, trials, seconds } => {
-                self.say(&ready(run, folder, *trials, *seconds));
+            Event::Planned { run, folder, to_make } => {
+                self.say(&ready(run, folder, to_make));
                 if run.study.kind.keeps_data() {
                     self.say_where_data_lie();
                 }
@@ -63,6 +63,11 @@ impl Progress {
             Event::CutsOff { store, cuts } => self.show_with_clock(&format!(
                 "{store} · cut off {} in each way, and read back",
                 units::of(u64::from(*cuts), "time")
+            )),
+            Event::ClassesKnown(ToMake { trials, seconds, .. }) => self.say(&format!(
+                "It is known what each store survives: {} to make, about {}",
+                units::of(*trials as u64, "trial"),
+                time(*seconds)
             )),
             Event::Begins { slot, trials, seconds } => {
                 self.show(&format!(
@@ -195,13 +200,7 @@ fn verdict(findings: &[Finding]) -> String {
 }
 
 /// What a run will do, before it does and before it is known who can be had.
-fn intention(
-    study: &Study,
-    contenders: &[String],
-    plan: &Plan,
-    trials: usize,
-    seconds: f64,
-) -> String {
+fn intention(study: &Study, contenders: &[String], plan: &Plan, to_make: &ToMake) -> String {
     let mut text = format!("{}: {}\n", study.title, study.question);
     text.push_str(&format!("  profile      {}\n", plan.profile));
     text.push_str(&format!("  contenders   {}", contenders.join(", ")));
@@ -216,16 +215,22 @@ fn intention(
             text.push_str(&format!("\n  {name:<11}  {says}"));
         }
     }
+    let about = |trials: usize, seconds| {
+        format!("{} for {}", time(seconds), units::of(trials as u64, "trial"))
+    };
+    let at_most = to_make.at_most.map_or(String::new(), |(trials, seconds)| {
+        format!(", at most {} once it is known what each survives", about(trials, seconds))
+    });
     text.push_str(&format!(
-        "\n  time         about {} for {}; builds come first, and aren't counted\n",
-        time(seconds),
-        units::of(trials as u64, "trial"),
+        "\n  time         about {}{at_most}; builds come first, and aren't counted\n",
+        about(to_make.trials, to_make.seconds),
     ));
     text
 }
 
 /// Who could be had, and what follows for the trials.
-fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
+fn ready(run: &Run, folder: &Path, to_make: &ToMake) -> String {
+    let ToMake { trials, seconds, at_most } = *to_make;
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
     let process = if run.contenders.iter().any(runs_already) {
@@ -234,13 +239,14 @@ fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         "each a fresh process"
     };
     let places: String = places(run).iter().map(|line| format!("  {line}\n")).collect();
+    let more_trials = at_most.map_or(String::new(), |(most, _)| format!(" (at most {most})"));
+    let more_time = at_most.map_or(String::new(), |(_, most)| format!(" (at most {})", time(most)));
     format!(
         "Ready: {}\n{places}  \
-         trials       {} to make, {process}: {}, then {} s measured\n  \
-         time         about {}, of which {} are measured\n  \
+         trials       {trials}{more_trials} to make, {process}: {}, then {} s measured\n  \
+         time         about {}{more_time}, of which {} are measured\n  \
          kept in      {}\n",
         present.join(", "),
-        trials,
         warmup(run),
         units::plain(run.plan.measure_s),
         time(seconds),
@@ -377,6 +383,23 @@ mod tests {
         .unwrap()
     }
 
+    fn made(trials: usize, seconds: f64) -> ToMake {
+        ToMake { trials, seconds, at_most: None }
+    }
+
+    /// Else a run is longer than it said, once each class of stores has its pair.
+    #[test]
+    fn what_classes_of_stores_may_add_is_told_before_they_are_known() {
+        let run = planned(&[Setting::closed(30, Cores::One, true)]);
+        let to_make = ToMake { at_most: Some((18, 60.0)), ..made(12, 40.0) };
+        let says = intention(&run.study, &["go".into()], &run.plan, &to_make);
+        let most = "about 40 s for 12 trials, at most 1 min 0 s for 18 trials once it is known";
+        assert!(says.contains(most), "{says}");
+        let says = ready(&run, Path::new("runs/kv-1"), &to_make);
+        assert!(says.contains("12 (at most 18) to make"), "{says}");
+        assert!(says.contains("about 40 s (at most 1 min 0 s)"), "{says}");
+    }
+
     #[test]
     fn a_run_says_first_what_it_will_do_and_how_long_it_takes() {
         let kept = Setting::closed(100, Cores::One, true);
@@ -389,8 +412,8 @@ mod tests {
         ]);
         let names = ["go", "hyper", "zig"].map(String::from);
         let says = [
-            intention(&run.study, &names, &run.plan, 153, 466.0),
-            ready(&run, Path::new("runs/web-1"), 102, 311.0),
+            intention(&run.study, &names, &run.plan, &made(153, 466.0)),
+            ready(&run, Path::new("runs/web-1"), &made(102, 311.0)),
         ];
         insta::assert_snapshot!(says.join("\n"));
     }
@@ -398,7 +421,7 @@ mod tests {
     #[test]
     fn a_run_of_the_closed_loop_alone_tells_of_no_other() {
         let run = planned(&[Setting::closed(30, Cores::One, true)]);
-        let says = intention(&run.study, &["go".into()], &run.plan, 6, 20.0);
+        let says = intention(&run.study, &["go".into()], &run.plan, &made(6, 20.0));
         assert!(!says.contains("equal rate") && !says.contains("curve"), "{says}");
     }
 
@@ -407,7 +430,7 @@ mod tests {
         let mut run = planned(&[Setting::closed(30, Cores::One, true)]);
         run.contenders[0].warmup_s = 8.0;
         run.contenders[1].warmup_s = 0.2;
-        let says = ready(&run, Path::new("runs/web-1"), 6, 20.0);
+        let says = ready(&run, Path::new("runs/web-1"), &made(6, 20.0));
         assert!(says.contains("0.50 s of load (go 8.00 s), then 2.00 s measured"), "{says}");
     }
 
@@ -415,10 +438,10 @@ mod tests {
     fn of_servers_that_run_already_no_fresh_process_is_told() {
         let mut run = planned(&[Setting::closed(30, Cores::One, true)]);
         run.contenders[0].address = Some("127.0.0.1:3000".into());
-        let says = ready(&run, Path::new("runs/duel-1"), 6, 20.0);
+        let says = ready(&run, Path::new("runs/duel-1"), &made(6, 20.0));
         assert!(says.contains("6 to make, not each a fresh process"), "{says}");
         run.contenders.iter_mut().for_each(|it| it.address = Some("127.0.0.1:3000".into()));
-        let says = ready(&run, Path::new("runs/duel-1"), 6, 20.0);
+        let says = ready(&run, Path::new("runs/duel-1"), &made(6, 20.0));
         assert!(
             says.contains("one core     client on CPU 2-4, "),
             "no processors are given: {says}"

@@ -5,6 +5,8 @@ use result::Spent;
 
 use super::progress::time;
 
+const FILLING: &str = "filling stores";
+
 /// One sentence; `None` of a run without a trial.
 pub fn sentence(spent: &Spent) -> Option<String> {
     if spent.window_s == 0.0 {
@@ -14,12 +16,15 @@ pub fn sentence(spent: &Spent) -> Option<String> {
     let own = [
         ("starts", spent.start_s),
         ("contracts", spent.contract_s),
+        (FILLING, spent.fill_s),
         ("connecting and draining", spent.connect_s),
         ("stops", spent.stop_s),
         ("keeping trials", spent.keep_s),
     ];
+    // Only stores are filled.
+    let own = own.iter().filter(|(what, seconds)| *what != FILLING || *seconds > 0.0);
     let own: Vec<String> =
-        own.iter().map(|(what, seconds)| format!("{what} {}", share(*seconds))).collect();
+        own.map(|(what, seconds)| format!("{what} {}", share(*seconds))).collect();
     let second_client = match spent.second_client_s {
         0.0 => String::new(),
         seconds => format!(", {} trials with a second client", share(seconds)),
@@ -55,6 +60,7 @@ mod tests {
             contract_s: 5.0,
             stop_s: 9.0,
             keep_s: 0.4,
+            fill_s: 0.0,
         };
         insta::assert_snapshot!(sentence(&spent).unwrap(), @"Time: 5 min 10 s: 66 % measured, 16 % warm-up, 18 % the lab's own (starts 10 %, contracts 1.6 %, connecting and draining 1.6 %, stops 2.9 %, keeping trials 0.1 %).");
     }
@@ -70,6 +76,9 @@ mod tests {
         };
         let told = sentence(&spent).unwrap();
         assert!(told.contains("20 % trials with a second client, 10 % the lab's own"), "{told}");
+        assert!(!told.contains("filling"), "{told}");
+        let told = sentence(&Spent { fill_s: 5.0, ..spent }).unwrap();
+        assert!(told.contains("filling stores 5 %"), "{told}");
     }
 
     #[test]

@@ -165,7 +165,8 @@ pub const OF_CLAIMS: [Liar; 3] = [
     ),
     liar(
         STUDY_TOML,
-        "It *doesn't hold* if one of them is shown to be ahead, or equal.",
+        "It *doesn't hold* if one of them is shown to be ahead, or if the lead is shown to be \
+         missing.",
         "sleeps ahead of honest",
         By::NotHeld,
     ),
