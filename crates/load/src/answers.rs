@@ -3,6 +3,7 @@
 
 use crate::plan::template::Template;
 use crate::protocol::http1::head::Heads;
+use crate::protocol::http1::hints;
 use crate::protocol::http1::reading::{ReadSoFar, Reading};
 use crate::work::expected::{Expected, TextSearch};
 
@@ -79,6 +80,12 @@ impl Decoder {
 }
 
 impl AnswerHead {
+    /// In which encodings its body came, as the end of a sentence: bounded and escaped. Empty where
+    /// it came as it is.
+    pub fn encoded(&self) -> String {
+        hints::encoded(&self.bytes).unwrap_or_default()
+    }
+
     /// Its headers, names in lower case.
     pub fn headers(&self) -> Vec<(String, String)> {
         let lines = self.bytes.split(|&byte| byte == b'\n').count();
@@ -142,6 +149,19 @@ mod tests {
         assert_eq!(head.bytes, answer.as_bytes());
         let headers = [("date", "now"), ("transfer-encoding", "chunked")];
         assert_eq!(head.headers(), headers.map(|(name, value)| (name.into(), value.into())));
+    }
+
+    #[test]
+    fn the_encodings_of_a_body_are_told() {
+        let encoded = |headers: &str| {
+            whole(&format!("HTTP/1.1 200 x\r\n{headers}Content-Length: 0\r\n\r\n")).0.encoded()
+        };
+        assert_eq!(
+            encoded("content-encoding: br\r\n"),
+            "; the body is encoded (Content-Encoding: br)"
+        );
+        assert_eq!(encoded("Content-Encoding: identity\r\n"), "");
+        assert_eq!(encoded(""), "");
     }
 
     #[test]

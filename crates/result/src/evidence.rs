@@ -394,14 +394,16 @@ pub struct StoreSeen {
     pub after_crash: Option<AfterCrash>,
     /// Whether it may throw values away for want of memory.
     pub may_evict: bool,
-    /// How many keys it has to have at the end, at least and at most; `None` where the work
-    /// deletes keys, or lets them expire.
+    /// How many keys it has to have at the end, at least and at most. In older runs `None` where
+    /// the work deletes keys, or lets them expire.
     pub keys_due: Option<(u64, u64)>,
     /// How many it says that it has; `None` where it doesn't tell.
     pub keys_there: Option<u64>,
     /// How many values it says that it threw away for want of memory; `None` where it doesn't
     /// tell.
     pub evictions: Option<u64>,
+    /// What it said in the place of one of these counts, bounded and escaped, where that is none.
+    pub told_wrong: Option<String>,
 }
 
 /// The writing of all keys before the work.
@@ -535,6 +537,11 @@ pub struct ClientSide {
     /// Connections that were asked, left waiting, and had no good answer to a request of the
     /// window; `None` in older runs.
     pub connections_unanswered: Option<u32>,
+    /// How often the server spoke on a connection on which nothing was asked, its last words left
+    /// out; `None` in older runs.
+    pub unasked: Option<u64>,
+    /// What it said the first time, bounded and escaped.
+    pub first_unasked: Option<String>,
     /// CPU seconds of its threads within the measured window.
     pub cpu_s: f64,
     /// Busy share of each of its threads.

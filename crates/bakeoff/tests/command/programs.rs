@@ -177,6 +177,7 @@ fn a_contender_whose_records_cant_be_counted_has_no_figure_and_is_told_why() {
     };
     for (counter, mode, says) in [
         ("print '{}';", "makes-nothing", "it wrote nothing to the file that `--made` names"),
+        (COUNTER, "makes-less-later", "it changed the file that `--made` names after"),
         ("print 'many';", "honest", "`perl count.pl`: it printed \"many\", which is no object"),
         (
             "print STDERR 'too long'; exit 4;",

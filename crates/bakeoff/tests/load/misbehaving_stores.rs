@@ -222,6 +222,37 @@ fn an_answer_that_nobody_asked_for_is_told() {
     });
 }
 
+/// Else each write is acknowledged before the store has seen it.
+#[test]
+fn a_store_that_acknowledges_one_write_too_many_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let _ = connection.set_nodelay(true);
+                let mut command = [0; 4096];
+                // One that isn't pipelined is short enough to come whole.
+                while connection.write_all(b"+OK\r\n").is_ok() {
+                    if !connection.read(&mut command).is_ok_and(|length| length > 0) {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    for backend in backends() {
+        let base = [&*url, "-n", "60", "-c", "2", "-t", "1", "--backend", backend];
+        // On a busy machine the word too many may come later than is listened for it.
+        let is_named = (0..10).any(|_| {
+            let said = load(&[&base[..], &["--mix", "set=1", "--no-preload"]].concat());
+            let warnings = said.json["warnings"].as_array().unwrap();
+            warnings.iter().any(|warning| warning["id"] == "unasked")
+        });
+        assert!(is_named, "{backend}: each write is acknowledged before it came");
+    }
+}
+
 #[test]
 fn a_store_that_ends_connections_half_way_through_a_pipeline_costs_the_answer_that_it_cut() {
     let store = Store::start(|number, seen, contents| {

@@ -15,9 +15,9 @@ const WRONG: [&str; 4] = ["wrong_body", "wrong_value", "stale", "missing"];
 
 pub(super) const ERRORS: Check = Check {
     id: "errors",
-    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, of a store's keys a wrong, stale or missing value, and the client's own. Errors of the warm-up are shown beside.",
-    threshold: "none; invalid from one wrong body, or one wrong, stale or missing value (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
-    why: "An error costs less than an answer, so a rate with errors in it compares nothing. One error in a thousand moves no median, but shows that a limit was met. A body without the request's own nonce is the answer of somebody else, or none. That is wrong at any time. So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away. Other errors of the warm-up are no part of the figure. A client that runs out of ports fails before the server is asked. The missing answers then look like the server's limit.",
+    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, of a store's keys a wrong, stale or missing value, and the client's own. Errors of the warm-up are shown beside. Bytes that nobody asked for.",
+    threshold: "none; invalid from one wrong body, or one wrong, stale or missing value (of the warm-up, too), bytes that nobody asked for, more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
+    why: "An error costs less than an answer, so a rate with errors in it compares nothing. One error in a thousand moves no median, but shows that a limit was met. A body without the request's own nonce is the answer of somebody else, or none. That is wrong at any time. So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away. A server that speaks before it is asked, or once more after its last answer, may have sent an answer too many. Then each request finds the answer to the one before, and is answered at once. Other errors of the warm-up are no part of the figure. A client that runs out of ports fails before the server is asked. The missing answers then look like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
     scope: Scope::Trial(|seen, _| {
         seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
@@ -25,8 +25,16 @@ pub(super) const ERRORS: Check = Check {
 };
 
 /// The first that speaks is the word.
-const RULES: [LoadRule; 7] =
-    [nothing_sent, wrong_in_the_warm_up, no_error, left_out_by_the_client, too_many, wrong, some];
+const RULES: [LoadRule; 8] = [
+    nothing_sent,
+    wrong_in_the_warm_up,
+    unasked,
+    no_error,
+    left_out_by_the_client,
+    too_many,
+    wrong,
+    some,
+];
 
 fn nothing_sent(_: &TrialSeen, load: &Load) -> Option<Word> {
     (load.client.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
@@ -36,6 +44,16 @@ fn wrong_in_the_warm_up(_: &TrialSeen, load: &Load) -> Option<Word> {
     let error = load.client.warmup_errors.iter().find(is_wrong)?;
     let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
+}
+
+fn unasked(_: &TrialSeen, load: &Load) -> Option<Word> {
+    let times = load.client.unasked.filter(|&times| times > 0)?;
+    let first = load.client.first_unasked.as_deref().unwrap_or("bytes that nobody asked for");
+    let says = format!(
+        "It spoke though nothing was asked, so answers may be those of other requests. The first \
+         time it sent {first}"
+    );
+    Some(Word::invalid(format!("{times} times unasked, {}", value(load)), says))
 }
 
 fn no_error(_: &TrialSeen, load: &Load) -> Option<Word> {
@@ -172,6 +190,23 @@ mod tests {
         for kind in WRONG {
             assert_eq!(with(kind).verdict, Verdict::Invalid, "{kind}");
         }
+    }
+
+    /// Else a server that sends an answer too many on each connection wins by it.
+    #[test]
+    fn bytes_that_nobody_asked_for_make_the_figures_invalid() {
+        let with = |times: Option<u64>| {
+            word_after_load(&ERRORS, |load| {
+                load.client.unasked = times;
+                load.client.first_unasked = times.map(|_| "bytes: \"HTTP/1.1 200\"".into());
+            })
+        };
+        let word = with(Some(2));
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert_eq!(word.value, "2 times unasked, 0 of 200000 (0.0 %)");
+        assert!(word.says.ends_with("it sent bytes: \"HTTP/1.1 200\""), "{}", word.says);
+        assert_eq!(with(Some(0)).verdict, Verdict::Valid);
+        assert_eq!(with(None).verdict, Verdict::Valid, "older runs don't tell");
     }
 
     #[test]

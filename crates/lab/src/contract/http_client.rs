@@ -25,6 +25,8 @@ pub struct Answer {
     pub keep_alive: bool,
     /// Bytes of its status line and headers.
     pub head_bytes: usize,
+    /// In which encodings its body came, as the end of a sentence; empty where it came as it is.
+    pub encoded: String,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
     /// Its body, 1 MiB of it at most.
@@ -283,6 +285,7 @@ impl Came {
             status: head.status,
             keep_alive: head.keep_alive,
             head_bytes: head.bytes.len(),
+            encoded: head.encoded(),
             headers: head.headers(),
             body,
             body_bytes,

@@ -17,6 +17,8 @@ use crate::study::contender::Speaks;
 
 /// Lines of memcached's answer to `stats`.
 const STATS_MAX: usize = 1000;
+/// The largest count that is one: what JSON holds without loss (RFC 8259, 6).
+const COUNT_MAX: u64 = 1 << 53;
 /// What is shown of bytes that weren't expected.
 const SHOWN_MAX: usize = 60;
 
@@ -118,12 +120,13 @@ impl StoreClient {
     /// How many keys the store says that it has; `None` where it doesn't tell.
     ///
     /// # Errors
-    /// [`StoreWrong`], if the answer was none.
+    /// [`StoreWrong`], if the answer was none, or no count.
     pub fn count(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DBSIZE"]))?;
-                Ok(self.line()?.strip_prefix(b":").and_then(number))
+                let line = self.line()?;
+                count(line.strip_prefix(b":"), "DBSIZE", &line).map(Some)
             }
             Speaks::Memcached => self.stat("curr_items"),
         }
@@ -133,14 +136,15 @@ impl StoreClient {
     /// doesn't tell.
     ///
     /// # Errors
-    /// [`StoreWrong`], if the answer was none.
+    /// [`StoreWrong`], if the answer was none, or no count.
     pub fn evictions(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 let text = self.info("stats")?;
                 let mut lines = text.split(|&byte| byte == b'\n');
-                Ok(lines
-                    .find_map(|line| number(line.strip_prefix(b"evicted_keys:")?.trim_ascii_end())))
+                let told = lines.find_map(|line| line.strip_prefix(b"evicted_keys:"));
+                let told = told.map(<[u8]>::trim_ascii_end);
+                told.map(|digits| count(Some(digits), "INFO (evicted_keys)", digits)).transpose()
             }
             Speaks::Memcached => self.stat("evictions"),
         }
@@ -191,7 +195,7 @@ impl StoreClient {
                 return Err(StoreWrong::Answer(format!("no answer to stats: {}", shown(&line))));
             }
             if words.next() == Some(name.as_bytes()) {
-                found = words.next().and_then(number);
+                found = Some(count(words.next(), &format!("stats ({name})"), &line)?);
             }
         }
         Err(StoreWrong::Answer(format!("more than {STATS_MAX} lines of stats")))
@@ -252,8 +256,15 @@ fn resp(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-fn number(digits: &[u8]) -> Option<u64> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+/// A count that a store tells, which these digits are to be, in its answer to what was asked.
+///
+/// # Errors
+/// That it is none: that this was said in its place.
+fn count(digits: Option<&[u8]>, asked: &str, said: &[u8]) -> Result<u64, StoreWrong> {
+    let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    number.filter(|&count| count <= COUNT_MAX).ok_or_else(|| {
+        StoreWrong::Answer(format!("its answer to {asked} is no count: {}", shown(said)))
+    })
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -308,6 +319,35 @@ mod tests {
         assert_eq!(of(redis, begun, snapshot), Ok(Some("BGREWRITEAOF")));
         assert_eq!(of(redis, b"$0\r\n\r\n+Background\r\n", snapshot), Ok(Some("BGSAVE")));
         assert_eq!(of(redis, b"$0\r\n\r\n-ERR unknown command\r\n", snapshot), Ok(None));
+    }
+
+    /// Else a store that tells nothing of its keys, or anything, passes for one that kept them.
+    #[test]
+    fn what_is_no_count_is_told_in_its_place() {
+        let count = |client: &mut StoreClient| client.count();
+        let evictions = |client: &mut StoreClient| client.evictions();
+        let no_count = |asked: &str, said: &str| {
+            Err(StoreWrong::Answer(format!("its answer to {asked} is no count: {said}")))
+        };
+        let (redis, memcached) = (Speaks::Redis, Speaks::Memcached);
+        for (says, shown) in [
+            (&b"+many\r\n"[..], "+many"),
+            (b":-1\r\n", ":-1"),
+            (b":many\r\n", ":many"),
+            (b":9007199254740993\r\n", ":9007199254740993"),
+            (b":99999999999999999999\r\n", ":99999999999999999999"),
+            (b"$2\r\n12\r\n", "$2"),
+        ] {
+            assert_eq!(of(redis, says, count), no_count("DBSIZE", shown));
+        }
+        let info = b"$15\r\nevicted_keys:-5\r\n";
+        assert_eq!(of(redis, info, evictions), no_count("INFO (evicted_keys)", "-5"));
+        let stats = b"STAT curr_items x\r\nEND\r\n";
+        let said = no_count("stats (curr_items)", "STAT curr_items x");
+        assert_eq!(of(memcached, stats, count), said);
+        let unknown = of(redis, b"-ERR unknown command\r\n", count);
+        assert!(matches!(unknown, Err(StoreWrong::Refused(_))), "it doesn't tell: {unknown:?}");
+        assert_eq!(of(redis, b"$7\r\nother:1\r\n", evictions), Ok(None));
     }
 
     #[test]

@@ -191,6 +191,8 @@ fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
         syn_retransmits: seen.connections.syn_retransmits_in_window,
         answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
         connections_unanswered: Some(seen.connections.unanswered),
+        unasked: Some(seen.connections.unasked),
+        first_unasked: seen.firsts.unasked.as_ref().map(|first| harmless(&first.what)),
         cpu_s: threads.iter().map(|thread| thread.user_s + thread.system_s).sum(),
         busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
         away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),

@@ -3,6 +3,9 @@
 //! A contender writes it to a file before it begins. Whatever is counted there is counted alike
 //! for all: of two that make the same bytes, none is smaller because its language has another way
 //! to count. And no contender is taken at its word.
+//!
+//! What is counted stood in the file when the contender said that it is ready. Else one could have
+//! something else counted than what it worked on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,25 +17,39 @@ use load::Stop;
 use super::tool;
 use crate::drive::Drive;
 use crate::drive::program::{is_a_figure, setting_and_seed};
-use crate::study::Data;
+use crate::study::{Data, digest};
 
 /// The file's name in the trial's folder.
 pub const FILE: &str = "made";
 /// Bytes of it at most: whoever counts them may read them all at once.
 const BYTES_MAX: u64 = 1 << 30;
+const CHANGED: &str = "it changed the file that `--made` names after it had said that it is ready: what it worked on \
+     isn't what would be counted";
 
-/// Counts what stands in the file: figures, by their ids. Somebody who asks to stop meanwhile
-/// gets none.
+/// The digest of what stands in the file now.
+///
+/// # Errors
+/// That it can't be counted, in a sentence.
+pub fn content(file: &Path) -> Result<String, String> {
+    is_countable(file)?;
+    let unread = |error| format!("the file that `--made` names can't be read: {error}");
+    digest::of_file(file).map_err(unread)
+}
+
+/// Counts what stands in the file, which has to have this digest still: figures, by their ids.
+/// Somebody who asks to stop meanwhile gets none.
 ///
 /// # Errors
 /// That it couldn't be counted, in a sentence.
 pub fn count(
     data: &Data,
     what: &Drive,
-    file: &Path,
+    (file, before): (&Path, String),
     stop: &Stop,
 ) -> Result<BTreeMap<String, f64>, String> {
-    is_countable(file)?;
+    if content(file) != Ok(before) {
+        return Err(CHANGED.into());
+    }
     let made = vec!["--made".into(), file.display().to_string()];
     let command = [data.counted_by.clone(), setting_and_seed(what), made].concat();
     let failed = |why: String| format!("`{}`: {why}", data.counted_by.join(" "));
@@ -53,7 +70,7 @@ fn is_countable(file: &Path) -> Result<(), String> {
     // A link leads to what may be another's.
     let written = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file);
     match written.map(|it| it.len()) {
-        None => Err("it wrote nothing to the file that `--made` names".into()),
+        None => Err("it wrote nothing to the file that `--made` names before it was ready".into()),
         Some(bytes) if bytes > BYTES_MAX => Err(format!(
             "it wrote {bytes} bytes to the file that `--made` names, and {BYTES_MAX} are the most"
         )),
@@ -88,8 +105,23 @@ mod tests {
         fs::create_dir(path("folder")).unwrap();
         for name in ["link", "folder", "none"] {
             let why = is_countable(&path(name)).unwrap_err();
-            assert_eq!(why, "it wrote nothing to the file that `--made` names", "{name}");
+            let nothing = "it wrote nothing to the file that `--made` names before it was ready";
+            assert_eq!(why, nothing, "{name}");
         }
+    }
+
+    /// Else a contender could have less counted than what it worked on.
+    #[test]
+    fn a_file_that_was_written_anew_is_another_though_its_length_and_times_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made");
+        fs::write(&path, "first").unwrap();
+        let times = fs::metadata(&path).unwrap().modified().unwrap();
+        let before = content(&path).unwrap();
+        assert_eq!(content(&path), Ok(before.clone()));
+        fs::write(&path, "other").unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(times).unwrap();
+        assert_ne!(content(&path), Ok(before));
     }
 
     #[test]

@@ -452,6 +452,15 @@ impl Bench<'_> {
         let speeds_before = speeds.unwrap_or_else(|| self.host.speeds(&cpus));
         // What bakeoff does meanwhile, and the threads that it starts for it.
         let _moved = Moved::to(what.cpus);
+        let made = running.made.as_deref();
+        let made = made.map(|file| made::content(file).map(|content| (file, content)));
+        let made = match made.transpose() {
+            Ok(made) => made,
+            Err(why) => {
+                evidence.process.failure = Some(why);
+                return Ok(None);
+            }
+        };
         let mut driving = self.driver.prepare(running, what)?;
         let outside = driving.outside();
         let port = running.address.port();
@@ -489,7 +498,7 @@ impl Bench<'_> {
         evidence.store = driven.store.map(|seen| StoreSeen { preload, ..seen });
         evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));
         let mut work = driven.work;
-        if let (Some(data), Some(made)) = (self.data, &running.made) {
+        if let (Some(data), Some(made)) = (self.data, made) {
             match made::count(data, what, made, self.stop) {
                 Ok(figures) => {
                     work.counted.extend(figures.keys().cloned());

@@ -370,6 +370,11 @@ impl Backend for Epoll {
         socket.map_or(0, |socket| connection.handed.saturating_sub(socket::bytes_sent(socket)))
     }
 
+    fn peek(&self, slot: Slot, room: &mut [u8]) -> usize {
+        let socket = self.connections[slot as usize].socket.as_ref();
+        socket.map_or(0, |socket| socket::peek(socket, room))
+    }
+
     fn close(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot as usize];
         if let Some(socket) = connection.socket.take() {

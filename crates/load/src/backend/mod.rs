@@ -150,6 +150,13 @@ pub(crate) trait Backend {
     /// How many bytes of that send haven't left this machine's memory yet.
     fn unsent_bytes(&self, slot: Slot) -> u64;
 
+    /// Copies what lies unread on a slot's connection to the start of `room`, and leaves it there;
+    /// gives how many bytes these are. It is a call of the kernel: one a connection, and not one a
+    /// request.
+    fn peek(&self, _slot: Slot, _room: &mut [u8]) -> usize {
+        0
+    }
+
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
 

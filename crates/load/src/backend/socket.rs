@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{
-    AddressFamily, SocketAddrV4, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
+    AddressFamily, RecvFlags, SocketAddrV4, SocketFlags, SocketType, bind, ipproto, socket_with,
+    sockopt,
 };
 
 use super::{Setup, Slot};
@@ -135,6 +136,12 @@ fn set_int(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> i
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Copies what lies unread on this socket, and leaves it there; gives how many bytes these are.
+pub(super) fn peek(socket: &impl AsFd, room: &mut [u8]) -> usize {
+    let peeked = rustix::net::recv(socket, room, RecvFlags::PEEK | RecvFlags::DONTWAIT);
+    peeked.map_or(0, |(length, _)| length)
+}
+
 /// Segments sent again on this socket; 0 where the kernel doesn't tell. Asked before or
 /// right after the handshake it counts SYNs only.
 pub(super) fn retransmits(socket: &impl AsFd) -> u64 {
@@ -198,6 +205,22 @@ mod tests {
         assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
         rustix::net::connect(&socket, &address).unwrap();
         assert_ne!(port_of(&socket), 0);
+    }
+
+    /// Else what a server says before it is asked would be missing where it is read.
+    #[test]
+    fn what_is_peeked_at_is_still_there() {
+        use std::io::{Read, Write};
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(peek(&socket, &mut [0; 8]), 0, "nothing came yet");
+        listener.accept().unwrap().0.write_all(b"unasked").unwrap();
+        let mut room = [0; 8];
+        while peek(&socket, &mut room) < 7 {}
+        assert_eq!(&room, b"unasked\0");
+        let mut read = Vec::new();
+        socket.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"unasked");
     }
 
     /// The most that the kernel lets the other side send before it waits (`TCP_WINDOW_CLAMP`).

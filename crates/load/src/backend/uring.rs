@@ -480,6 +480,11 @@ impl Backend for Uring<'_> {
         socket.map_or(0, |socket| connection.handed.saturating_sub(socket::bytes_sent(socket)))
     }
 
+    fn peek(&self, slot: Slot, room: &mut [u8]) -> usize {
+        let socket = self.connections[slot as usize].socket.as_ref();
+        socket.map_or(0, |socket| socket::peek(socket, room))
+    }
+
     fn close(&mut self, slot: Slot) {
         let is_sending = self.is_sending(slot);
         let may_be_queued =

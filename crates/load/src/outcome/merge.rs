@@ -150,6 +150,7 @@ impl Connections {
             resent: self.resent + next.resent,
             early: self.early + next.early,
             unasked: self.unasked + next.unasked,
+            last_words: self.last_words + next.last_words,
             failed: self.failed + next.failed,
             syn_retransmits: self.syn_retransmits + next.syn_retransmits,
             made_in_window: self.made_in_window + next.made_in_window,
@@ -290,6 +291,7 @@ mod tests {
             answers_min: n[11].into(),
             answers_max: n[12].into(),
             unanswered: n[13],
+            last_words: n[14].into(),
         })
     }
 

@@ -322,9 +322,13 @@ pub struct Connections {
     /// Answers to the window's requests that came before their request was sent whole.
     #[serde(default)]
     pub early: u64,
-    /// How often the server spoke on a connection on which nothing was asked.
+    /// How often the server spoke on a connection on which nothing was asked, its last words
+    /// left out.
     #[serde(default)]
     pub unasked: u64,
+    /// How often it told there why it ends the connection.
+    #[serde(default)]
+    pub last_words: u64,
     /// Attempts that failed.
     pub failed: u64,
     /// SYN segments that had to be sent again, over all connections looked at.
@@ -349,7 +353,7 @@ pub struct Connections {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Firsts {
-    /// What the server said on a connection on which nothing was asked.
+    /// What the server said on a connection on which nothing was asked, its last words left out.
     pub unasked: Option<First<String>>,
     /// The kind of a failed attempt to connect, and what it looked like.
     pub failed: Option<First<(ErrorKind, String)>>,

@@ -221,6 +221,11 @@ impl Record {
         self.second.bytes
     }
 
+    /// The median service time of this second's answers; 0 without any.
+    pub(crate) fn usual_service_of_second(&self) -> u64 {
+        self.second.service.value_at_quantile(0.5)
+    }
+
     /// So many bytes that were counted as sent never were.
     pub(crate) fn bytes_unsent(&mut self, bytes: u64) {
         self.outcome.bytes_sent = self.outcome.bytes_sent.saturating_sub(bytes);

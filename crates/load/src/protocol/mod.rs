@@ -65,6 +65,17 @@ pub(crate) trait Protocol: Send + Sync {
         0
     }
 
+    /// Whether the server may speak before it is asked.
+    fn may_speak_first(&self) -> bool {
+        false
+    }
+
+    /// Whether these bytes, which nobody asked for, are how a server tells why it ends a
+    /// connection. Then nobody takes them for an answer.
+    fn is_last_word(&self, _bytes: &[u8]) -> bool {
+        false
+    }
+
     /// Whether a server says by such an answer that it ends a connection on which it saw no
     /// request, as it does after a while.
     fn is_farewell(_kind: AnswerKind) -> bool {

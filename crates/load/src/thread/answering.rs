@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Bytes that a server says before it is asked, of which so many are looked at.
+const PEEKED_BYTES: usize = 256;
+
 impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     pub(super) fn received(&mut self, slot: Slot, received: Received, mut at: u64) {
         if P::OPENS
@@ -25,9 +28,8 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 if bytes.is_empty() {
                     return;
                 }
-                let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
-                let example = foreign::named(protocol.spoken(), bytes, example);
-                return self.unasked(slot, example, at);
+                let fault = note_unasked(protocol, record, bytes, at);
+                return self.lost(slot, &fault, at);
             };
             let partial = &mut slots.connection(slot).partial;
             let is_sampled = record.lacks_samples(at) && !P::is_under_way(partial);
@@ -76,8 +78,15 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             record.outcome.connections.early += u64::from(is_early && phase == Phase::Window);
             let keeps = reusable && self.plan.keep_alive && !is_early;
             if !keeps || (last && !bytes.is_empty()) {
+                let has_ended = is_early || !bytes.is_empty();
                 if !reusable {
                     self.note_cut(phase);
+                }
+                let is_last_of_all = self.under_way == 0 && !self.turns.goes_on(self.now());
+                if !self.plan.keep_alive && is_last_of_all && !has_ended {
+                    // Whatever comes on it was not asked for. Others would keep a server waiting
+                    // that has one connection at a time.
+                    return self.backend.receive_more(slot, 1);
                 }
                 // Requests behind an answer that closes are not processed (RFC
                 // 9112, 9.6): they go to the next connection, and wait on.
@@ -140,11 +149,19 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.free_since.get_or_insert(at);
     }
 
-    /// The server spoke on a connection on which nothing was asked. Whatever that means, it
-    /// is no answer to what is asked next.
-    pub(super) fn unasked(&mut self, slot: Slot, example: String, at: u64) {
-        self.record.unasked(example.clone(), at);
-        self.lost(slot, &Fault { kind: ErrorKind::Malformed, example }, at);
+    /// Looks whether the server has spoken before the first request of a connection goes out,
+    /// which it does at once. That would be taken for the answer to it.
+    pub(super) fn look_for_unasked(&mut self, slot: Slot, at: u64) {
+        let is_closed_loop = matches!(self.stage, Stage::Offering) && !self.turns.is_open_loop();
+        let asks_at_once = is_closed_loop || self.slots.under_way(slot) > 0;
+        if self.protocol.may_speak_first() || !asks_at_once {
+            return;
+        }
+        let mut room = [0; PEEKED_BYTES];
+        let length = self.backend.peek(slot, &mut room);
+        if length > 0 {
+            note_unasked(&self.protocol, &mut self.record, &room[..length], at);
+        }
     }
 
     /// The server ends a connection that was to be kept.
@@ -152,4 +169,17 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.record.outcome.connections.cut +=
             u64::from(self.plan.keep_alive && phase == Phase::Window);
     }
+}
+
+/// Writes down that a server spoke though nothing was asked; gives what that is for whoever waits to
+/// be asked on that connection. Whatever it means, it is no answer to what is asked next.
+fn note_unasked<P: Protocol>(protocol: &P, record: &mut Record, bytes: &[u8], at: u64) -> Fault {
+    let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
+    let example = foreign::named(protocol.spoken(), bytes, example);
+    if protocol.is_last_word(bytes) {
+        record.outcome.connections.last_words += 1;
+    } else {
+        record.unasked(example.clone(), at);
+    }
+    Fault { kind: ErrorKind::Malformed, example }
 }

@@ -132,6 +132,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.open += 1;
         self.record.open(self.open);
         if self.plan.keep_alive {
+            self.look_for_unasked(slot, at);
             self.send_what_waits(slot);
             self.take_requests(slot, at);
         } else {

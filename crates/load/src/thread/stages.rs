@@ -1,8 +1,10 @@
 //! The stages of a thread's run: it makes connections ahead, waits for the common start, offers
-//! the load, awaits the last answers, and settles what is left.
+//! the load, awaits the last answers, listens for more than those, and settles what is left.
 //!
 //! Between two sleeps a stage does what is to be done, and says until when to sleep. So
 //! whoever has several threads may turn them over one by one.
+
+use std::ops::RangeInclusive;
 
 use super::*;
 
@@ -17,7 +19,16 @@ pub(super) enum Stage {
     Offering,
     /// The answers under way are awaited until this time.
     Draining(u64),
+    /// Nothing is asked any more. What comes until this time was not asked for.
+    Listening(u64),
 }
+
+/// How long is listened for what nobody asked for, once all is answered: at least so long, and at
+/// most so long. A server that sent an answer too many sends the last one after the last request
+/// has had its own.
+const LISTENED_NS: RangeInclusive<u64> = 10_000_000..=100_000_000;
+/// The same in usual service times.
+const LISTENED_TIMES: u64 = 2;
 
 /// How far the connections are that are made ahead.
 pub(super) struct Ahead {
@@ -45,6 +56,8 @@ pub(super) struct Offering {
     spent_before: Option<Spent>,
     /// When the window ended, once it has.
     window_end: u64,
+    /// How long is listened for what nobody asked for.
+    listened_ns: u64,
 }
 
 impl<B: Backend, P: Protocol> Worker<'_, B, P> {
@@ -60,6 +73,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             }
             Stage::Offering => self.offer(),
             Stage::Draining(end) => self.drain(end),
+            Stage::Listening(until) => self.listen(until),
         }
     }
 
@@ -194,6 +208,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             let spent = self.spent_by(self.now());
             before.write_growth(&spent, &mut self.record.usage);
         }
+        let (least, most) = LISTENED_NS.into_inner();
+        let usual = self.record.usual_service_of_second();
+        self.offering.listened_ns = usual.saturating_mul(LISTENED_TIMES).clamp(least, most);
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         let end = self.now() + self.plan.patience().as_nanos() as u64;
         self.stage = Stage::Draining(end);
@@ -203,11 +220,21 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     /// Awaits the answers under way until then, those among them that are to be asked for again
     /// on a new connection.
     fn drain(&mut self, end: u64) -> Option<u64> {
-        if self.under_way == 0 || self.now() >= end || self.stop.asked() {
+        if self.now() >= end || self.stop.asked() {
             return None;
+        }
+        if self.under_way == 0 {
+            let until = end.min(self.now() + self.offering.listened_ns);
+            self.stage = Stage::Listening(until);
+            return self.listen(until);
         }
         self.open_connections();
         Some(self.connects.may_at(self.now()).map_or(end, |at| at.min(end)))
+    }
+
+    /// Hears until then what comes on connections on which all is answered.
+    fn listen(&self, until: u64) -> Option<u64> {
+        (self.open > 0 && self.now() < until && !self.stop.asked()).then_some(until)
     }
 
     /// Closes the books once the run is over, and gives what was written down.

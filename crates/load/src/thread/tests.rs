@@ -82,7 +82,8 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
                 pass(200 * MS);
                 Vec::new()
             }
-            _ => at_once([answered(0), answered(1)]),
+            3 => at_once([answered(0), answered(1)]),
+            _ => Vec::new(),
         }
     });
     assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away in a wait");
@@ -92,7 +93,8 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
         match wait {
             1 => at_once([Event::Connected(0), Event::Connected(1)]),
             2 => vec![(200 * MS, answered(0))],
-            _ => vec![(Duration::ZERO, answered(1))],
+            3 => vec![(Duration::ZERO, answered(1))],
+            _ => Vec::new(),
         }
     });
     assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away between events");
@@ -256,4 +258,33 @@ fn a_pipeline_that_is_answered_in_parts_is_asked_again_as_a_whole() {
     assert_eq!(seen.account.good, 12);
     let sends = calls.iter().filter(|&&call| call == Call::Send(0)).count();
     assert_eq!(sends, 3, "{calls:?}");
+}
+
+/// Else a server that sends one answer too many has its answers ready before they are asked for: each
+/// request is answered at once, by the answer to the one before.
+#[test]
+fn what_comes_after_the_last_answer_was_not_asked_for() {
+    for keep_alive in [true, false] {
+        let seen = |too_many: usize| {
+            let plan = Plan { keep_alive, until: Until::Requests(1), ..plan(1) };
+            let all = [Event::Connected(0), answered(0)].into_iter();
+            let mut events = all.chain((0..too_many).map(|_| answered(0)));
+            let script = || events.next().map(|event| (MS, event)).into_iter().collect();
+            run(&plan, Duration::ZERO, script).0
+        };
+        let (one_more, none) = (seen(1), seen(0));
+        assert_eq!((one_more.account.good, none.account.good), (1, 1));
+        assert_eq!(one_more.connections.unasked, 1, "keep_alive: {keep_alive}");
+        assert_eq!(none.connections.unasked, 0, "keep_alive: {keep_alive}");
+    }
+}
+
+/// An idle connection may be ended with a word, which is no answer too many.
+#[test]
+fn the_last_word_on_an_idle_connection_is_counted_apart() {
+    let plan = Plan { until: Until::Requests(1), ..plan(1) };
+    let mut events = [Event::Connected(0), answered(0), bid_farewell(0)].into_iter();
+    let script = || events.next().map(|event| (MS, event)).into_iter().collect();
+    let seen = run(&plan, Duration::ZERO, script).0.connections;
+    assert_eq!((seen.unasked, seen.last_words), (0, 1));
 }

@@ -47,12 +47,14 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
 }
 
 /// All that a check says with this verdict, each sentence once: of some figures it may say the
-/// opposite of what it says of others.
+/// opposite of what it says of others, and then go on alike.
 fn said_of(groups: &[Group], verdict: Verdict) -> String {
     let mut said: Vec<&str> = Vec::new();
     for group in groups.iter().filter(|group| group.verdict == verdict) {
-        if !said.contains(&group.says) {
-            said.push(group.says);
+        for sentence in group.says.split_inclusive(". ").map(str::trim_end) {
+            if !said.contains(&sentence) {
+                said.push(sentence);
+            }
         }
     }
     said.join(" ")
@@ -214,5 +216,33 @@ pub fn all(run: &Run) -> Markup {
                 div { dt { code { (visible(check)) } } dd { (prose(threshold)) } }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else what a check says alike of all its figures stands in its line as often as the rest differs.
+    #[test]
+    fn a_sentence_that_a_check_says_of_several_figures_is_said_once() {
+        let group = |says| Group {
+            check: "client-limit",
+            verdict: Verdict::Invalid,
+            says,
+            threshold: "",
+            fix: "",
+            cases: Vec::new(),
+        };
+        let groups = [
+            group("The client was at its limit: who knows. Of the 2 cores none is left."),
+            group("The client was the limit: the server can do more. Of the 2 cores none is left."),
+        ];
+        assert_eq!(
+            said_of(&groups, Verdict::Invalid),
+            "The client was at its limit: who knows. Of the 2 cores none is left. The client was \
+             the limit: the server can do more."
+        );
+        assert_eq!(said_of(&groups, Verdict::Suspect), "");
     }
 }

@@ -90,6 +90,7 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
     let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
     let no_hdr = hdr.and_then(|hdr| hdr.write(|into| hdr::write(&run.outcome, into)).err());
     run.complain();
+    other_family(&run.plan, &run.outcome).iter().for_each(|sentence| complain(sentence));
     let missing = [not_printed(output), no_json, no_hdr];
     Ok(complain_of(&missing).unwrap_or_else(|| run.exit()))
 }
@@ -102,6 +103,16 @@ fn not_printed(output: Output) -> Option<Failure> {
 /// Says on standard error what went wrong.
 fn complain(sentence: &str) {
     printing::complain("load", sentence);
+}
+
+/// Where the server listens, if it refused connections and there was no answer, and that is in the
+/// other address family.
+fn other_family(plan: &Plan, outcome: &Outcome) -> Option<String> {
+    let refused = outcome.firsts.failed.as_ref().filter(|it| it.what.0 == ErrorKind::Refused);
+    let address = refused.filter(|_| outcome.account.good == 0).map(|_| plan.target.address)?;
+    target::in_the_other_family(address).map(|other| {
+        format!("nobody listens at {address}, and somebody does at {other}: give that in the URL")
+    })
 }
 
 /// Says which parts of a result there aren't, though there are the others; gives the exit
@@ -118,7 +129,9 @@ fn preloaded(plan: &Plan, outcome: &Outcome, output: &mut Output) -> Result<(), 
     let account = &outcome.account;
     match plan.until {
         Until::Requests(keys) if account.good < keys && !outcome.interrupted => {
-            let sentence = not_all_acknowledged(outcome, keys);
+            let elsewhere = other_family(plan, outcome);
+            let elsewhere = elsewhere.map_or_else(String::new, |it| format!("; {it}"));
+            let sentence = not_all_acknowledged(outcome, keys) + &elsewhere;
             Err(Failure { exit: Exit::Unanswered, sentence })
         }
         _ => Ok(()),

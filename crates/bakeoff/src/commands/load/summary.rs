@@ -451,6 +451,14 @@ fn connections(run: &Run) -> Option<String> {
         let example = text::visible(&first.what);
         let _ = write!(all, "\n             {unasked} times the server spoke unasked: {example}");
     }
+    if connections.last_words > 0 {
+        let words = whole(connections.last_words);
+        let _ = write!(
+            all,
+            "\n             {words} times the server said why it ends a connection that nobody \
+             asked on"
+        );
+    }
     Some(all)
 }
 

@@ -4,7 +4,7 @@
 //! browsers do, and would turn `{nonce}` into `%7Bnonce%7D`. A load generator
 //! sends what was written.
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use http::Uri;
@@ -82,6 +82,18 @@ fn one_of(addresses: &[SocketAddr], patience: Duration) -> Option<SocketAddr> {
     }
     let accepts = |address: &&SocketAddr| TcpStream::connect_timeout(address, patience).is_ok();
     Some(addresses.iter().find(accepts).copied().unwrap_or(first))
+}
+
+/// Where on this machine somebody listens on the same port as at this address of it, in the other
+/// address family: a server may listen in one only.
+pub fn in_the_other_family(address: SocketAddr) -> Option<SocketAddr> {
+    let other = match address.ip() {
+        IpAddr::V4(ip) if ip.is_loopback() => IpAddr::from(Ipv6Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_loopback() => IpAddr::from(Ipv4Addr::LOCALHOST),
+        _ => return None,
+    };
+    let other = SocketAddr::new(other, address.port());
+    TcpStream::connect_timeout(&other, PATIENCE_MAX).is_ok().then_some(other)
 }
 
 #[derive(Debug, PartialEq)]

@@ -109,6 +109,17 @@ pub fn sentences(warning: &Warning) -> String {
             "The client's own books contradict each other: {what}. Its figures are wrong. That is a \
              fault of bakeoff: please report it, with the command."
         ),
+        Warning::TooShort { window } => format!(
+            "The run is too short to tell whether the client or the server was the limit: {} were \
+             measured, and one wake-up that comes late is a part of that. Measure for longer (-d, \
+             -n).",
+            time(*window)
+        ),
+        Warning::Unasked { times, example } => format!(
+            "The server spoke though nothing was asked, {times} times; the first time it sent {example}. \
+             What it sends a moment later is taken for the answer to the next request. So answers \
+             may be those of other requests, and times too short. Mend the server first."
+        ),
         Warning::Early { early, answers } => format!(
             "{early} of {answers} answers came before their request was sent whole. The server \
              didn't read those requests before it answered, so it did less work than one that \
@@ -168,6 +179,11 @@ mod tests {
             Warning::DelayedAck { share: 0.0741 },
             Warning::Starved { unanswered: 3, connections: 50, answers_max: 4_000 },
             Warning::NotKept { cut: 990, answers: 1_000 },
+            Warning::TooShort { window: Duration::from_micros(7_300) },
+            Warning::Unasked {
+                times: 3,
+                example: "bytes that nobody asked for: \"HTTP/1.1 200 OK\"".into(),
+            },
             Warning::Early { early: 20, answers: 4_000 },
             Warning::Contradiction {
                 what: "in the window, 20 requests were due, but 18 sent and 1 never sent".into(),

@@ -239,7 +239,7 @@ pub const OF_RECORDS_KEPT: [Liar; 2] = [
 const WRONG_VALUE: &str = "So is a value of a store's key that is another than was written, that was overwritten before it was asked for, or that is gone though the store doesn't throw values away.";
 
 /// Of a study of stores that are read and written.
-pub const OF_READS: [Liar; 7] = [
+pub const OF_READS: [Liar; 8] = [
     liar(ERRORS, WRONG_VALUE, "write-behind", by("errors")),
     liar(ERRORS, WRONG_VALUE, "stale-cold", by("errors")),
     liar(ERRORS, WRONG_VALUE, "zero-fills", by("errors")),
@@ -255,6 +255,12 @@ pub const OF_READS: [Liar; 7] = [
         EVICTIONS,
         "A store that throws values away does less work than one that keeps them",
         "throws-away",
+        by("evictions"),
+    ),
+    liar(
+        EVICTIONS,
+        "A store that answers, and tells no count, can't be held to one.",
+        "tells-no-count",
         by("evictions"),
     ),
 ];

@@ -85,5 +85,5 @@ pub(super) fn wrong<T>(what: String) -> Result<T, Wrong> {
 pub(super) fn shown(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(200)]);
     let start: String = text.chars().take(80).collect();
-    format!("status {}, {start:?}", answer.status)
+    format!("status {}, {start:?}{}", answer.status, answer.encoded)
 }

@@ -36,13 +36,28 @@ pub(super) fn explained(
             .and_then(|(name, words)| Some((words, value(head, name)?)))
             .map(|(words, value)| format!(", {words} \"{}\"", show(value)))
             .or_else(|| quoted(start)),
-        ErrorKind::WrongBody => value(head, "content-encoding")
-            .filter(|coding| !coding.eq_ignore_ascii_case(b"identity"))
-            .map(|coding| format!("; the body is encoded (Content-Encoding: {})", show(coding))),
+        ErrorKind::WrongBody => encoded(head),
         _ => None,
     };
     fault.example.extend(hint);
     fault
+}
+
+/// In which encodings a body came, if it isn't as it is: those of the content, and those for the
+/// way beside the chunks.
+pub(crate) fn encoded(head: &[u8]) -> Option<String> {
+    let is_one = |coding: &[u8], plain: &str| {
+        coding
+            .split(|&byte| byte == b',')
+            .any(|it| !it.is_empty() && !it.trim_ascii().eq_ignore_ascii_case(plain.as_bytes()))
+    };
+    let headers = [("Content-Encoding", "identity"), ("Transfer-Encoding", "chunked")];
+    let of = |(name, plain): &(&str, &str)| {
+        let coding = value(head, name).filter(|coding| is_one(coding, plain))?;
+        Some(format!("{name}: {}", show(coding)))
+    };
+    let codings: Vec<String> = headers.iter().filter_map(of).collect();
+    (!codings.is_empty()).then(|| format!("; the body is encoded ({})", codings.join(", ")))
 }
 
 /// The start of a body, which often has the reason in words.

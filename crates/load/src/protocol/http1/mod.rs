@@ -10,7 +10,7 @@ mod body;
 #[cfg(test)]
 mod generated;
 pub(crate) mod head;
-mod hints;
+pub(crate) mod hints;
 pub(crate) mod reading;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
@@ -265,11 +265,20 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
     }
 
     fn lacks(&self, kept: &Self::Connection) -> Option<String> {
-        Some(kept.as_ref()?.reading.lacks())
+        let reading = &kept.as_ref()?.reading;
+        let heads = self.frames.iter().map(|it| &it.heads);
+        let mut of_body =
+            heads.filter(|it| reading.head_under_way().is_some_and(|of| it.is_last(of)));
+        let encoded = of_body.next().and_then(|heads| hints::encoded(heads.last()));
+        Some(reading.lacks() + &encoded.unwrap_or_default())
     }
 
     fn spoken(&self) -> &'static str {
         foreign::HTTP
+    }
+
+    fn is_last_word(&self, bytes: &[u8]) -> bool {
+        [b"HTTP/1.1 408", b"HTTP/1.0 408"].iter().any(|word| bytes.starts_with(*word))
     }
 
     fn is_farewell(kind: AnswerKind) -> bool {

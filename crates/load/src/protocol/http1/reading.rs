@@ -115,6 +115,11 @@ impl Reading {
         }
     }
 
+    /// The head of the answer whose body is under way.
+    pub(super) fn head_under_way(&self) -> Option<Head> {
+        self.body.as_ref().map(|(head, _)| *head)
+    }
+
     /// Whether nothing of it has come.
     pub(crate) fn has_nothing(&self) -> bool {
         *self == Reading::default()

@@ -844,6 +844,8 @@ fn what_an_answer_lacks_that_never_ends_is_told() {
     );
     let endless = told("HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
     assert!(endless.starts_with("nothing tells where the body ends"), "{endless}");
+    let encoded = told("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n\x1f\u{8}x").unwrap();
+    assert!(encoded.ends_with("the body is encoded (Transfer-Encoding: gzip)"), "{encoded}");
     let chunks = told("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
     assert_eq!(chunks.as_deref(), Some("the last chunk missing"));
     let head = told("HTTP/1.1 200 OK\r\nContent-").unwrap();
@@ -873,6 +875,13 @@ fn an_answer_that_isnt_good_is_told_with_what_its_headers_say() {
         "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\u{8}x";
     let told = fault_of(&expecting("hello"), encoded);
     assert!(told.ends_with("the body is encoded (Content-Encoding: gzip)"), "{told}");
+    let on_the_way = "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\
+                      3\r\n\x1f\u{8}x\r\n0\r\n\r\n";
+    let told = fault_of(&expecting("hello"), on_the_way);
+    assert!(told.ends_with("the body is encoded (Transfer-Encoding: gzip, chunked)"), "{told}");
+    let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let told = fault_of(&expecting("hello"), chunks);
+    assert!(!told.contains("encoded"), "chunks aren't what differs: {told}");
     let told = fault_of(&gets(1), "\x15\x03\x03\x00\x02\x02\x50");
     assert!(told.starts_with("the server speaks TLS"), "{told}");
 }

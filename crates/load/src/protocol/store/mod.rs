@@ -316,6 +316,19 @@ impl Protocol for Store {
         used
     }
 
+    fn may_speak_first(&self) -> bool {
+        self.is_third()
+    }
+
+    fn is_last_word(&self, bytes: &[u8]) -> bool {
+        match self.dialect {
+            Dialect::Resp(_) => bytes.starts_with(b"-"),
+            Dialect::MemcachedText | Dialect::MemcachedMeta => {
+                line(bytes).is_ok_and(|it| it.is_some_and(|(line, _)| memcached::is_refusal(line)))
+            }
+        }
+    }
+
     fn end(&mut self, on: &mut StoreConnection, _of: Asked) -> Fed {
         let kept = std::mem::take(&mut on.kept);
         let example = if kept.is_empty() {

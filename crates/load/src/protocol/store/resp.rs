@@ -141,27 +141,42 @@ pub(super) fn parse(
             }
         },
         (_, Operation::Set) if first == b"+OK" => whole(Answer::Stored),
-        (_, Operation::Delete) if first == b":0" => whole(Answer::Removed(false)),
-        (_, Operation::Delete) if first == b":1" => whole(Answer::Removed(true)),
+        // An integer may have a plus before its digits.
+        (_, Operation::Delete) if matches!(first, b":0" | b":+0") => whole(Answer::Removed(false)),
+        (_, Operation::Delete) if matches!(first, b":1" | b":+1") => whole(Answer::Removed(true)),
         (Some(b'*'), Operation::Get) if expected.keys > 1 => {
             match length(&first[1..], usize::from(expected.keys)) {
                 Some(elements) if elements == usize::from(expected.keys) => {}
                 _ => return other(),
             }
-            let mut at = after;
+            let (mut at, mut refused) = (after, None);
             for _ in 0..expected.keys {
-                match value(bytes, at, expected)? {
-                    Ok((value, end)) => {
+                match value(bytes, at, expected) {
+                    Ok(Ok((value, end))) => {
                         found.push(value);
                         at = end;
                     }
-                    Err(missing) => return Ok(Parsed::More(missing)),
+                    Ok(Err(missing)) => return Ok(Parsed::More(missing)),
+                    Err(why) => {
+                        // A proxy that asks several servers may have had no answer of one.
+                        let Some((words, end)) = refusal_at(bytes, at)? else { return Err(why) };
+                        refused.get_or_insert(words);
+                        found.push(None);
+                        at = end;
+                    }
                 }
             }
-            Ok(Parsed::Whole(at, Answer::Values))
+            Ok(Parsed::Whole(at, refused.map_or(Answer::Values, Answer::Refused)))
         }
         _ => other(),
     }
+}
+
+/// Where the words of an error lie that begins at a place, and where it ends; `None` where none
+/// does.
+fn refusal_at(bytes: &[u8], at: usize) -> Result<Option<(Range<usize>, usize)>, String> {
+    let whole = line(&bytes[at..])?.filter(|(first, _)| first.starts_with(b"-"));
+    Ok(whole.map(|(first, after)| (at + 1..at + first.len(), at + after)))
 }
 
 /// A value, or that it isn't there, and its end.
@@ -242,17 +257,29 @@ pub(super) fn aside(bytes: &[u8]) -> Result<Option<usize>, String> {
     }
 }
 
+/// The words of an error, once they are whole, that these bytes begin with: on its line, or, in
+/// RESP3, behind their length.
+fn refusal(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
+    let sign = bytes.first();
+    if !matches!(sign, Some(b'-' | b'!')) {
+        return Ok(None);
+    }
+    let Some((first, after)) = line(bytes)? else { return Ok(None) };
+    if sign == Some(&b'-') {
+        return Ok(Some(&first[1..]));
+    }
+    let words = length(&first[1..], super::LINE_BYTES_MAX);
+    Ok(words.and_then(|length| bytes.get(after..after + length + 2)).map(|it| &it[..it.len() - 2]))
+}
+
 /// Where the answer to a greeting ends, whatever it says; `None` if it isn't whole.
 ///
 /// # Errors
 /// The server's refusal, or what makes it no answer, for people.
 pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
     let malformed = |why| (ErrorKind::Malformed, why);
-    if bytes.first() == Some(&b'-')
-        && let Some((refusal, _)) = line(bytes).map_err(malformed)?
-    {
-        let words = show(&refusal[1..]);
-        let advice = advice(&refusal[1..]);
+    if let Some(refusal) = refusal(bytes).map_err(malformed)? {
+        let (words, advice) = (show(refusal), advice(refusal));
         let why = format!("the server refused the connection's first words: \"{words}\"{advice}");
         return Err((ErrorKind::ServerError, why));
     }
@@ -271,7 +298,9 @@ fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
     let Some((sign, rest)) = first.split_first() else { return Err(strange()) };
     let elements = match *sign {
         b'+' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
-        b'$' | b'=' => {
+        // What isn't there, as RESP2 has it.
+        b'$' | b'*' if rest == b"-1" => return Ok(Some(after)),
+        b'$' | b'=' | b'!' => {
             let length = length(rest, super::LINE_BYTES_MAX).ok_or_else(strange)?;
             let end = after + length + 2;
             return Ok((bytes.len() >= end).then_some(end));

@@ -266,6 +266,46 @@ fn a_lost_write_is_found_by_the_older_value_that_comes_back() {
     }
 }
 
+/// Else a store that keeps nothing has every read forgiven, or an honest one is blamed.
+#[test]
+fn beside_deletes_a_read_may_find_nothing_where_a_delete_came_last() {
+    let mix = vec![(Operation::Get, 1), (Operation::Set, 1), (Operation::Delete, 1)];
+    for dialect in dialects() {
+        let keys = Keys { dialect, mix: mix.clone(), count: 20, ..keys() };
+        // The fault of a read that finds nothing, behind this operation of the same key.
+        let after = |operation: Operation, connections: u32| {
+            let mut store = Store::new(&Plan { connections, ..plan(&keys) }, &keys);
+            let is_first = |number: &u64| store.work.asks(*number).operation == operation;
+            let (before, read) = (0..)
+                .filter(is_first)
+                .find_map(|number| {
+                    let key = store.work.asks(number).key;
+                    let next = (number + 1..).find(|it| store.work.asks(*it).key == key)?;
+                    let is_get = store.work.asks(next).operation == Operation::Get;
+                    is_get.then_some((number, next))
+                })
+                .unwrap();
+            let opaque = before as u32;
+            let answer = match operation {
+                Operation::Set => stored(&keys.dialect, opaque),
+                Operation::Delete => removed(&keys.dialect, opaque, true),
+                Operation::Get => Vec::new(),
+            };
+            if operation != Operation::Get {
+                assert_eq!(ask(&mut store, before, &answer, 99), None);
+            }
+            let key = store.work.asks(read).key;
+            let miss = found(&keys.dialect, key, read as u32, None);
+            ask(&mut store, read, &miss, 99)
+        };
+        let missing = Some(ErrorKind::Missing);
+        assert_eq!(after(Operation::Delete, 1), None, "it was removed");
+        assert_eq!(after(Operation::Set, 1), missing, "it was written");
+        assert_eq!(after(Operation::Get, 1), missing, "the preload wrote it, and nobody else came");
+        assert_eq!(after(Operation::Set, 2), None, "another thread may have removed it");
+    }
+}
+
 /// Else a store that keeps nothing has every read forgiven.
 #[test]
 fn a_value_that_may_expire_has_to_be_there_until_it_can_have() {
@@ -407,6 +447,33 @@ fn values_may_come_in_another_order_than_their_keys_if_they_name_them() {
     }
 }
 
+/// Else a proxy that had no answer for one key looks as if it didn't speak the protocol.
+#[test]
+fn of_several_keys_one_may_be_refused() {
+    let keys = Keys { together: 2, ..keys() };
+    for pieces in [1, 999] {
+        let mut store = store(&keys);
+        let number = first(&store, Operation::Get);
+        let key = store.work.asks(number).key;
+        let value = found(&keys.dialect, key, 0, Some(&preloaded(&store)[&key]));
+        let answer = [&b"*2\r\n-ERR upstream is gone\r\n"[..], &value].concat();
+        assert_eq!(ask(&mut store, number, &answer, pieces), Some(ErrorKind::ServerError));
+    }
+}
+
+#[test]
+fn an_integer_may_have_a_plus() {
+    let mix = vec![(Operation::Delete, 1)];
+    let keys = Keys { mix, ..keys() };
+    let said = |answer: &[u8]| ask(&mut store(&keys), 3, answer, 99);
+    assert_eq!((said(b":+1\r\n"), said(b":1\r\n")), (None, None));
+    let missing = Some(ErrorKind::Missing);
+    assert_eq!((said(b":+0\r\n"), said(b":0\r\n")), (missing, missing));
+    for answer in [&b":-1\r\n"[..], b":2\r\n", b":01\r\n", b":++1\r\n", b":\r\n"] {
+        assert_eq!(ask(&mut store(&keys), 3, answer, 99), Some(ErrorKind::Malformed));
+    }
+}
+
 #[test]
 fn messages_that_nobody_asked_for_are_passed_over_and_counted() {
     const PUSH: &[u8] = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n";
@@ -510,6 +577,28 @@ fn first_words_are_refused_in_the_servers_words() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_long_refusal_of_first_words_is_read_to_its_end_and_what_isnt_there_is_passed_over() {
+    let (mut store, _) = greeting();
+    let refusal = b"!21\r\nNOPROTO no such thing\r\n";
+    for piece in [1, refusal.len()] {
+        let mut on = opening(&mut store);
+        let refused = refusal.chunks(piece).find_map(|piece| {
+            match store.open(&mut on, piece, &mut Vec::new()) {
+                Opened::Awaits { .. } => None,
+                other => Some(other),
+            }
+        });
+        let Some(Opened::Broken(fault)) = refused else { panic!("{refused:?}") };
+        assert_eq!(fault.kind, ErrorKind::ServerError);
+        assert!(
+            fault.example.contains("\"NOPROTO no such thing\": it speaks no RESP3"),
+            "{fault:?}"
+        );
+    }
+    assert_eq!(resp::skip(b"%2\r\n+role\r\n$-1\r\n+modules\r\n*-1\r\n"), Ok(Some(31)));
 }
 
 /// Whoever speaks of what it is for ever would have all of that kept.

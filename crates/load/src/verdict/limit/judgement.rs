@@ -39,11 +39,15 @@ const KEPT_ANSWERS_MIN: u64 = 3;
 /// So many of them by chance mean nothing.
 const CUT_MIN: u64 = 3;
 
+/// In a shorter run who was the limit can't be told: one wake-up that comes late is a part of it.
+const TOLD_FROM: Duration = Duration::from_millis(20);
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What looks for each cause in a run, in the order in which they are told.
-const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 13] = [
+const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 14] = [
     contradiction,
+    unasked,
     not_kept,
     thread_busy,
     client_errors,
@@ -60,12 +64,37 @@ const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 13] = [
 
 /// All that a reader must know before using the figures of this run.
 pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
-    LOOKS.iter().filter_map(|look| look(plan, outcome)).collect()
+    let all = LOOKS.iter().filter_map(|look| look(plan, outcome));
+    let window = outcome.window;
+    if window >= TOLD_FROM {
+        return all.collect();
+    }
+    let (of_time, mut others): (Vec<Warning>, Vec<Warning>) = all.partition(is_of_time);
+    others.extend((!of_time.is_empty()).then_some(Warning::TooShort { window }));
+    others
+}
+
+/// Whether a warning says of a time whose it was: the client's, or the server's.
+fn is_of_time(warning: &Warning) -> bool {
+    matches!(
+        warning,
+        Warning::ThreadBusy { .. }
+            | Warning::Late { .. }
+            | Warning::ClosedLoopStalled { .. }
+            | Warning::ClientAway { .. }
+    )
 }
 
 /// Whether the client lost a request, or counted one twice.
 fn contradiction(_: &Plan, outcome: &Outcome) -> Option<Warning> {
     outcome.contradiction().map(|what| Warning::Contradiction { what })
+}
+
+/// Whether an answer too many may have shifted all others by one.
+fn unasked(_: &Plan, outcome: &Outcome) -> Option<Warning> {
+    let first = outcome.firsts.unasked.as_ref()?;
+    let (times, example) = (outcome.connections.unasked, first.what.clone());
+    Some(Warning::Unasked { times, example })
 }
 
 /// Whether keep-alive, which was asked for, mostly didn't happen.
@@ -301,6 +330,19 @@ mod tests {
         }
     }
 
+    /// Else a server that sends an answer too many on each connection looks as if it needed no time.
+    #[test]
+    fn a_server_that_speaks_unasked_is_named_and_its_last_words_are_not() {
+        let mut outcome = quiet();
+        outcome.connections.last_words = 3;
+        assert_eq!(ids(OPEN, &outcome), [""; 0], "it told why it ends idle connections");
+        outcome.connections.unasked = 2;
+        outcome.firsts.unasked = Some(First { at: Duration::ZERO, what: "more".into() });
+        let warnings = warnings(&plan(OPEN), &outcome);
+        assert_eq!(warnings, [Warning::Unasked { times: 2, example: "more".into() }]);
+        assert!(!warnings[0].is_client_limit());
+    }
+
     #[test]
     fn answers_that_wait_for_an_acknowledgement_are_named() {
         let mut outcome = quiet();
@@ -312,6 +354,27 @@ mod tests {
         assert!(!warnings[0].is_client_limit());
         let share = 800.0 / 10_800.0;
         assert_eq!(warnings, [Warning::DelayedAck { share }]);
+    }
+
+    /// Else a run of a few milliseconds blames the client and the server at once.
+    #[test]
+    fn of_a_run_that_is_too_short_nobody_is_said_to_be_the_limit() {
+        let mut outcome = quiet();
+        outcome.threads[1].busy_share = 0.95;
+        outcome.response.good.record(15_000_000).unwrap();
+        outcome.connections.syn_retransmits = 1;
+        let told = |outcome: &mut Outcome, ms| {
+            outcome.window = Duration::from_millis(ms);
+            outcome.seconds.clear();
+            ids(Arrivals::Closed, outcome)
+        };
+        let long = ["thread_busy", "closed_loop_stalled", "syn_retransmits"];
+        assert_eq!(told(&mut outcome, 20), long);
+        assert_eq!(told(&mut outcome, 19), ["syn_retransmits", "too_short"]);
+        let mut calm = quiet();
+        calm.window = Duration::from_millis(19);
+        calm.seconds.clear();
+        assert_eq!(ids(Arrivals::Closed, &calm), [""; 0], "there is nothing to tell");
     }
 
     #[test]

@@ -112,6 +112,18 @@ pub enum Warning {
         /// In what.
         what: String,
     },
+    /// The run was too short for a word on who was the limit, and there would have been one.
+    TooShort {
+        /// The measured window.
+        window: Duration,
+    },
+    /// The server spoke though nothing was asked.
+    Unasked {
+        /// How often.
+        times: u64,
+        /// What it said the first time.
+        example: String,
+    },
     /// Answers came before their request was sent whole.
     Early {
         /// How many.
@@ -159,6 +171,8 @@ impl Warning {
             Warning::Starved { .. } => ("starved", false),
             Warning::NotKept { .. } => ("not_kept", false),
             Warning::Contradiction { .. } => ("contradiction", true),
+            Warning::TooShort { .. } => ("too_short", false),
+            Warning::Unasked { .. } => ("unasked", false),
             Warning::Early { .. } => ("early_answers", false),
         }
     }

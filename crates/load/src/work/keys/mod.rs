@@ -161,8 +161,10 @@ impl KeysWork {
     }
 
     fn judge_miss(&mut self, key: u64, of: Asked) -> Option<Box<Fault>> {
-        let must_be_there = if self.keys.may_be_gone_at_once() {
+        let must_be_there = if self.keys.evicts {
             false
+        } else if self.keys.deletes() {
+            self.cannot_have_been_removed(key, of)
         } else if self.keys.expires_s > 0 {
             self.cannot_have_expired(key, of)
         } else {
@@ -201,6 +203,19 @@ impl KeysWork {
         self.seen.missing += 1;
         let example = format!("{key} wasn't there to be removed, and {before} had written it");
         Some(fault(ErrorKind::Missing, example))
+    }
+
+    /// Whether a key had a value when it was asked for, though keys are removed. Only who writes
+    /// alone knows.
+    fn cannot_have_been_removed(&mut self, key: u64, of: Asked) -> bool {
+        if !self.is_alone || self.keys.expires_s > 0 {
+            return false;
+        }
+        match self.register.left_for(key, of.sent) {
+            Some(FoundBefore::Nobodys) => self.keys.are_there,
+            Some(FoundBefore::Write(write)) => self.asks(write).operation == Operation::Set,
+            None => false,
+        }
     }
 
     /// Whether a key's value was written so lately that it was there still when it was asked for.

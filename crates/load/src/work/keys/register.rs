@@ -42,15 +42,35 @@ struct Own {
     under_way: u16,
     /// Whether nothing has come to the key since the last write, or ever.
     is_settled: bool,
+    /// Whether a write was sent again. The server may come to read the first of both at any time:
+    /// its end of a connection that was lost may still hold it.
+    is_repeated: bool,
 }
 
 impl Own {
-    const NOTHING: Own =
-        Own { alone: NONE, last: NONE, since: 0, took_us: 0, under_way: 0, is_settled: true };
+    const NOTHING: Own = Own {
+        alone: NONE,
+        last: NONE,
+        since: 0,
+        took_us: 0,
+        under_way: 0,
+        is_settled: true,
+        is_repeated: false,
+    };
 
     /// The last write, if it was acknowledged before that time.
     fn written_by(&self, asked: u64) -> Option<u64> {
         (self.last != NONE && asked >= self.since).then_some(self.last)
+    }
+
+    /// Whether it is known what the key has once nothing is under way.
+    fn is_known(&self) -> bool {
+        self.is_settled && !self.is_repeated
+    }
+
+    /// What that is.
+    fn left(&self) -> FoundBefore {
+        if self.last == NONE { FoundBefore::Nobodys } else { FoundBefore::Write(self.last) }
     }
 }
 
@@ -82,7 +102,7 @@ impl Register {
         let Some(own) = self.own(key) else { return };
         // One that is sent again is under way already, and may have been done.
         if own.alone == write {
-            own.is_settled = false;
+            own.is_repeated = true;
             return;
         }
         if own.under_way == 0 {
@@ -108,11 +128,15 @@ impl Register {
     /// `None` where it isn't known.
     pub(crate) fn found_by(&mut self, key: u64, write: u64) -> Option<FoundBefore> {
         let own = self.own(key)?;
-        (own.alone == write && own.is_settled).then_some(if own.last == NONE {
-            FoundBefore::Nobodys
-        } else {
-            FoundBefore::Write(own.last)
-        })
+        (own.alone == write && own.is_known()).then(|| own.left())
+    }
+
+    /// What a key has for who asked at that time and has the answer now. `None` where it isn't
+    /// known, as where something came to the key meanwhile.
+    pub(crate) fn left_for(&mut self, key: u64, asked: u64) -> Option<FoundBefore> {
+        let own = self.own(key)?;
+        let is_left = own.last == NONE || own.written_by(asked).is_some();
+        (own.under_way == 0 && own.is_known() && is_left).then(|| own.left())
     }
 
     /// The write after which this one may not be read any more by who asked at that time.
@@ -123,8 +147,10 @@ impl Register {
         is_own: bool,
         asked: u64,
     ) -> Option<u64> {
-        let last = self.own(key)?.written_by(asked)?;
-        let is_before = write & PRELOADED != 0 || is_own && write < last;
+        let own = self.own(key)?;
+        let last = own.written_by(asked)?;
+        // Of a write that was sent twice the first may come after the last.
+        let is_before = write & PRELOADED != 0 || is_own && write < last && !own.is_repeated;
         is_before.then_some(last)
     }
 
@@ -212,8 +238,6 @@ mod tests {
         register.is_done(3, 10, (1, 1));
         register.begins(3, 20);
         assert_eq!(found(&mut register, 20), Some(FoundBefore::Write(10)));
-        register.begins(3, 20);
-        assert_eq!(found(&mut register, 20), None, "it was sent again, and may have been done");
         register.is_done(3, 20, (2, 2));
         register.begins(3, 30);
         register.begins(3, 40);
@@ -224,6 +248,35 @@ mod tests {
         register.is_done(3, 50, (4, 4));
         register.begins(3, 60);
         assert_eq!(found(&mut register, 60), Some(FoundBefore::Write(50)));
+        register.begins(3, 60);
+        assert_eq!(found(&mut register, 60), None, "it was sent again, and may have been done");
+    }
+
+    /// Else a store is blamed for what the client itself sent twice.
+    #[test]
+    fn the_first_of_a_write_that_was_sent_twice_may_come_after_the_next_write() {
+        let mut register = Register::new(100, 7);
+        register.begins(3, 10);
+        register.begins(3, 10);
+        register.is_done(3, 10, (1, 1));
+        register.begins(3, 20);
+        register.is_done(3, 20, (2, 2));
+        assert_eq!(register.overwritten_by(3, 10, true, 3), None, "its twin came late");
+        assert_eq!(register.overwritten_by(3, PRELOADED | 3, false, 3), Some(20));
+        assert_eq!(register.left_for(3, 3), None, "its twin may have removed it");
+    }
+
+    /// Else each miss beside deletes is forgiven, or none.
+    #[test]
+    fn what_a_key_has_is_known_where_nothing_came_to_it_meanwhile() {
+        let mut register = Register::new(100, 7);
+        assert_eq!(register.left_for(3, 1), Some(FoundBefore::Nobodys));
+        register.begins(3, 10);
+        assert_eq!(register.left_for(3, 1), None, "a write is under way");
+        register.is_done(3, 10, (1, 5));
+        assert_eq!(register.left_for(3, 4), None, "who asked before that may have either");
+        assert_eq!(register.left_for(3, 5), Some(FoundBefore::Write(10)));
+        assert_eq!(register.left_for(4, 5), Some(FoundBefore::Nobodys), "it is another key");
     }
 
     #[test]
