@@ -239,6 +239,7 @@ impl Asking<'_> {
             stale,
             under_way_max: Some(self.under_way_max()),
             file_system: self.on.kept.scratch().and_then(disk::file_system),
+            elsewhere_bytes: self.on.kept.bytes_outside_scratch(),
             read_back: self.read_back(written),
             after_crash: None,
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
