@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Disk;
 use crate::image::IMAGE_BYTES;
 use crate::judgement::{counted, judge};
-use crate::reading::{Reader, Unread};
+use crate::reading::{Found, Reader, Unread};
 use crate::value::CutValues;
 use crate::writer::{Log, Writing};
 
@@ -47,6 +47,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Bytes of values after which it is cut off though its moment is still to come: a quarter of its
 /// disk, since a log that is written anew is there twice.
 const BYTES_MAX: u64 = IMAGE_BYTES / 4;
+/// How long a store that came back is written to once more, but for the last answers.
+const LATER: Duration = Duration::from_millis(100);
 /// How long a snapshot goes on at most before the cut.
 const INTO_SNAPSHOT: Duration = Duration::from_millis(20);
 
@@ -57,7 +59,7 @@ pub struct Job {
     pub within: PathBuf,
     /// Another, where the store has its data: it looks as that of a trial.
     pub data: PathBuf,
-    /// How the store is started, twice. Its folder is that with its data.
+    /// How the store is started each time. Its folder is that with its data.
     pub order: Order,
     /// Files to put into its folder before: name and content.
     pub files: Vec<(String, String)>,
@@ -207,43 +209,97 @@ fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
         stop,
     };
     let read = reader.read_back(&keys);
+    let seen =
+        read.map(|found| Cut { restart_s, how: told.how.clone(), ..judge(&logs, &found, cut) });
+    let is_kept = seen.as_ref().is_ok_and(|seen| seen.verdict() == CutVerdict::Kept);
+    let later = (is_kept && job.rung > Rung::Process).then(|| Later::write(job, &logs));
     let last_words = store.last_lines(LINES);
     store.hurry();
     store.stop(0)?;
-    let seen = match read {
-        Ok(found) => Cut { how: told.how, restart_s, ..judge(&logs, &found, cut) },
+    if let Some(later) = later {
+        lies_here(job, disk, &reader, (&keys, &later))?;
+    }
+    match seen {
+        Ok(seen) => Ok(seen),
         Err(Unread::Refused(words)) => {
-            return Err(format!("started again on its own data, it refused to be read: {words}"));
+            Err(format!("started again on its own data, it refused to be read: {words}"))
         }
         Err(Unread::Ended(why)) => {
             let example = format!("started again on its own data, it couldn't be read: {why}");
-            return Ok(Cut { example: Some(example), last_words, ..told });
+            Ok(Cut { example: Some(example), last_words, ..told })
         }
-    };
-    if job.rung > Rung::Process && seen.verdict() == CutVerdict::Kept {
-        lies_here(job, disk, &reader, &keys)?;
     }
-    Ok(seen)
 }
 
-/// Starts the store once more where its disk was, in an empty folder. What was cut off is that
-/// disk alone: a store that has a key of this cut there keeps its data where nothing was cut off.
-fn lies_here(job: &Job, disk: Disk, reader: &Reader, keys: &[u32]) -> Result<(), String> {
+/// What was written to the store once it had come back.
+struct Later {
+    logs: Vec<Log>,
+    /// The number of the first of these writes. All before have lower ones.
+    first: u64,
+}
+
+impl Later {
+    /// Goes on for a moment where what was written before the cut ended.
+    fn write(job: &Job, before: &[Log]) -> Later {
+        let numbers = before.iter().flat_map(|log| &log.writes).map(|write| write.write);
+        let first = numbers.max().unwrap_or(0) + 1;
+        let writing = Writing::begin(job.address, job.speaks, job.load, job.seed, first);
+        std::thread::sleep(LATER);
+        Later { logs: writing.end(), first }
+    }
+}
+
+/// Whether what the store has lies on the disk that was cut off, which alone was. It is started
+/// once more on that disk as it was when it came back. None of the later writes is on that. Then it
+/// is started on an empty disk, where none of all is. A store that has one there all the same keeps
+/// its data elsewhere.
+fn lies_here(
+    job: &Job,
+    mut disk: Disk,
+    reader: &Reader,
+    (keys, later): (&[u32], &Later),
+) -> Result<(), String> {
+    if counted(&later.logs, Duration::MAX).acknowledged == 0 {
+        return Err(unknown("it came back and acknowledged no write"));
+    }
+    disk.go_back()?;
+    let later_keys: Vec<u32> = later.logs.iter().map(|log| log.keys).collect();
+    let is_later = |found: &Found| matches!(found, Found::Write(write) if *write >= later.first);
+    let there = has_on("its disk as it was before", job, reader, &later_keys, is_later)?;
+    if let Some(key) = there {
+        return Err(elsewhere("its disk as it was before", &key, "after that"));
+    }
     disk.take_away()?;
     lay_out(job)?;
-    let no =
-        |why: &str| format!("whether its data lie elsewhere isn't known: on an empty disk {why}");
+    let is_there = |found: &Found| *found != Found::Nothing;
+    match has_on("an empty disk", job, reader, keys, is_there)? {
+        None => Ok(()),
+        Some(key) => Err(elsewhere("an empty disk", &key, "before the cut")),
+    }
+}
+
+fn elsewhere(disk: &str, key: &str, when: &str) -> String {
+    format!("its data lie elsewhere: started on {disk}, it has {key}, which was written {when}")
+}
+
+fn unknown(why: &str) -> String {
+    format!("whether its data lie elsewhere isn't known: {why}")
+}
+
+/// Starts the store on this disk: the first key of which it has there what it shouldn't.
+fn has_on(
+    disk: &str,
+    job: &Job,
+    reader: &Reader,
+    keys: &[u32],
+    should_not: impl Fn(&Found) -> bool,
+) -> Result<Option<String>, String> {
+    let no = |why: &str| unknown(&format!("on {disk} {why}"));
     let mut store = start(job, reader.stop).map_err(|failed| no(&failed.to_string()))?;
-    let there = reader.first_there(keys);
+    let there = reader.first_there(keys, should_not);
     store.hurry();
     store.stop(0)?;
-    match there {
-        Ok(None) => Ok(()),
-        Ok(Some(key)) => Err(format!(
-            "its data lie elsewhere: started on an empty disk, it has {key}, which was written before the cut"
-        )),
-        Err(Unread::Refused(why) | Unread::Ended(why)) => Err(no(&why)),
-    }
+    there.map_err(|(Unread::Refused(why) | Unread::Ended(why))| no(&why))
 }
 
 /// Puts the store's files into its folder, durably: they are no writes of its.
@@ -327,7 +383,7 @@ fn write_and_cut(
     stop: &Stop,
 ) -> Result<(Written, Option<String>), String> {
     let mut random = Rng::with_seed(job.seed);
-    let writing = Writing::begin(job.address, job.speaks, job.load, job.seed);
+    let writing = Writing::begin(job.address, job.speaks, job.load, job.seed, 1);
     while writing.elapsed().as_secs_f64() < job.moment_s
         && writing.bytes() < BYTES_MAX
         && !stop.asked()

@@ -8,7 +8,7 @@
 //! - For the highest, that file lies on a disk that forgets (`forgetful`).
 //!
 //! Above the lowest rung files in memory (`/dev/shm`) and System V's shared memory are empty
-//! after the cut, as they are where a machine stopped.
+//! after the cut, as they are where a machine stopped. Each later start finds them empty too.
 //!
 //! All is mounted in a namespace of this process and those that it starts, so that it vanishes
 //! with the last of them; a loop device lets go of its file when nothing is mounted from it, and
@@ -30,7 +30,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::forgetful::Forgetful;
-use crate::image;
+use crate::image::{self, NO_PICTURE};
 use crate::loop_device::LoopDevice;
 use crate::namespace;
 
@@ -60,8 +60,12 @@ struct Below {
     /// else a store knew by its neighbours that it is cut off.
     root: PathBuf,
     is_mounted: bool,
+    /// The caller's folder, for files without a name.
+    within: PathBuf,
     // In this order: the file is closed before its disk goes.
     image: File,
+    /// What the file had when the disk came back. A disk that forgets keeps its own.
+    picture: Option<File>,
     forgetful: Option<Forgetful>,
 }
 
@@ -95,7 +99,8 @@ impl Disk {
             }
             Rung::Process | Rung::Machine => (image::unnamed_file(within)?, None),
         };
-        let below = Below { root, is_mounted: false, image, forgetful };
+        let (within, picture) = (within.to_path_buf(), None);
+        let below = Below { root, is_mounted: false, within, image, picture, forgetful };
         let mut disk = Disk { data, below: Some(below) };
         disk.mount(Some(&mkfs))?;
         Ok(disk)
@@ -134,20 +139,33 @@ impl Disk {
         }
     }
 
-    /// Brings it back with what it kept. Nobody may use it.
+    /// Brings it back with what it kept, of which it keeps a picture. Nobody may use it.
     ///
     /// # Errors
     /// Why it doesn't come back, for people.
     pub fn come_back(&mut self) -> Result<(), String> {
-        self.unmount()?;
-        if self.below.is_some() {
-            forget_memory(&self.data)?;
-        }
-        let Some(below) = &mut self.below else { return Ok(()) };
-        if let Some(forgetful) = &mut below.forgetful {
-            forgetful.come_back()?;
-        }
-        self.mount(None)
+        self.mount_again(|below| {
+            match &mut below.forgetful {
+                Some(forgetful) => forgetful.come_back()?,
+                None => below.picture = Some(image::copy(&below.image, &below.within)?),
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes it back to what it had when it came back, whatever was written and synced since.
+    /// Nobody may use it.
+    ///
+    /// # Errors
+    /// Why it doesn't go back, for people.
+    pub fn go_back(&mut self) -> Result<(), String> {
+        self.mount_again(|below| {
+            match &mut below.forgetful {
+                Some(forgetful) => forgetful.go_back()?,
+                None => below.image = below.picture.take().ok_or(NO_PICTURE)?,
+            }
+            Ok(())
+        })
     }
 
     /// Takes it away for good: data lies in an empty folder from then on. Nobody may use it.
@@ -155,7 +173,25 @@ impl Disk {
     /// # Errors
     /// Why it stays, for people.
     pub fn take_away(mut self) -> Result<(), String> {
-        self.unmount()
+        self.unmount()?;
+        self.forget_memory()
+    }
+
+    /// Mounts it anew, after this was done with what lies below it. Files in memory are gone
+    /// then. Below the lowest rung's nothing lies.
+    fn mount_again(
+        &mut self,
+        act: impl FnOnce(&mut Below) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.unmount()?;
+        self.forget_memory()?;
+        let Some(below) = &mut self.below else { return Ok(()) };
+        act(below)?;
+        self.mount(None)
+    }
+
+    fn forget_memory(&self) -> Result<(), String> {
+        if self.below.is_some() { forget_memory(&self.data) } else { Ok(()) }
     }
 
     /// Mounts it, with a new file system where the program is given that makes one.

@@ -30,7 +30,7 @@ const LOADS: [WriteLoad; 2] = [
 ];
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// For all of a cut but the store's three starts, and its refusals to be read.
+/// For all of a cut but the store's four starts, and its refusals to be read.
 const CUT_WITHIN: Duration = Duration::from_secs(300);
 /// For what is under way to be ended, and the disk to be taken away.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
@@ -175,7 +175,7 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
         let lines = from.map(BufReader::new).into_iter().flat_map(BufRead::lines);
         lines.map_while(Result::ok).try_for_each(|line| to_answers.send(line).map_err(drop))
     });
-    let within = CUT_WITHIN + Duration::from_secs_f64(4.0 * job.ready_within_s);
+    let within = CUT_WITHIN + Duration::from_secs_f64(5.0 * job.ready_within_s);
     let began = Instant::now();
     let answer = loop {
         match answers.recv_timeout(LOOK_EVERY) {

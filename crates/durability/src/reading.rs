@@ -16,7 +16,7 @@ const WITHIN: Duration = Duration::from_secs(10);
 const ALL_WITHIN: Duration = Duration::from_secs(120);
 /// Until a store that refused to answer is asked again.
 const REFUSED_FOR: Duration = Duration::from_millis(20);
-/// The last keys of each connection that are looked for where there should be none.
+/// The last keys of each connection that are looked for where they shouldn't be.
 const LAST_KEYS: u32 = 256;
 
 /// What a store has for a key.
@@ -76,16 +76,20 @@ impl Reader<'_> {
         })
     }
 
-    /// A key that the store has among the last of each connection, where it should have none.
+    /// A key among the last of each connection of which the store has what it shouldn't.
     ///
     /// # Errors
     /// [`Unread`].
-    pub fn first_there(&self, keys: &[u32]) -> Result<Option<String>, Unread> {
+    pub fn first_there(
+        &self,
+        keys: &[u32],
+        should_not: impl Fn(&Found) -> bool,
+    ) -> Result<Option<String>, Unread> {
         let began = Instant::now();
         for (connection, &keys) in (0..).zip(keys) {
             let first = keys.saturating_sub(LAST_KEYS);
             let found = self.of_connection(connection, first..keys, began)?;
-            let there = found.iter().position(|found| *found != Found::Nothing);
+            let there = found.iter().position(&should_not);
             if let Some(at) = there {
                 let key = Key { connection, number: first + at as u32 };
                 return Ok(Some(key.name()));
@@ -192,11 +196,22 @@ mod tests {
     fn a_key_that_should_not_be_there_is_named() {
         let (speaks, refuses_within) = (Speaks::Redis, Duration::ZERO);
         let (values, stop) = (&CutValues::new(7, 100), &Stop::default());
-        let there = |answer: &[u8]| {
+        let there = |answer: &[u8], should_not: fn(&Found) -> bool| {
             let address = store(vec![answer.to_vec()]);
-            Reader { address, speaks, values, refuses_within, stop }.first_there(&[3])
+            let reader = Reader { address, speaks, values, refuses_within, stop };
+            reader.first_there(&[3], should_not)
         };
-        assert_eq!(there(b"$-1\r\n"), Ok(None));
-        assert_eq!(there(b"$1\r\nx\r\n"), Ok(Some("key:000000000000".into())));
+        let anything = |found: &Found| *found != Found::Nothing;
+        let named = || Ok(Some("key:000000000000".into()));
+        assert_eq!(there(b"$-1\r\n", anything), Ok(None));
+        assert_eq!(there(b"$1\r\nx\r\n", anything), named());
+        let value = values.value(Key { connection: 0, number: 0 }, 5);
+        let value = [format!("${}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat();
+        assert_eq!(there(&value, |found| *found == Found::Write(5)), named());
+        assert_eq!(
+            there(&value, |found| *found == Found::Write(6)),
+            Ok(None),
+            "an older write may"
+        );
     }
 }

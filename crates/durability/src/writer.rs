@@ -59,23 +59,27 @@ struct Shared {
     speaks: Speaks,
     seed: u64,
     value_bytes: u32,
+    /// The number of the first write.
+    first: u64,
     began: Instant,
     is_over: AtomicBool,
-    /// The number of the next write. From 1 on: 0 stands for none.
+    /// The number of the next write.
     next: AtomicU64,
 }
 
 impl Writing {
-    /// Begins to write on so many connections, values of so many bytes.
+    /// Begins to write on so many connections, values of so many bytes. The writes are numbered
+    /// from `first` on, which is 1 or more: 0 stands for none.
     pub fn begin(
         address: SocketAddr,
         speaks: Speaks,
         WriteLoad { connections, value_bytes }: WriteLoad,
         seed: u64,
+        first: u64,
     ) -> Writing {
-        let (is_over, next) = (AtomicBool::new(false), AtomicU64::new(1));
+        let (is_over, next) = (AtomicBool::new(false), AtomicU64::new(first));
         let began = Instant::now();
-        let shared = Shared { address, speaks, seed, value_bytes, began, is_over, next };
+        let shared = Shared { address, speaks, seed, value_bytes, first, began, is_over, next };
         let shared = Arc::new(shared);
         let connection = |connection: u32| {
             let shared = shared.clone();
@@ -92,7 +96,8 @@ impl Writing {
 
     /// Bytes of all values that were sent.
     pub fn bytes(&self) -> u64 {
-        self.shared.next.load(Ordering::Relaxed) * u64::from(self.shared.value_bytes)
+        let sent = self.shared.next.load(Ordering::Relaxed) - self.shared.first;
+        sent * u64::from(self.shared.value_bytes)
     }
 
     /// Ends it: what each connection wrote. Whatever comes from now on counts as well, so the

@@ -19,14 +19,13 @@ use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::leftovers;
 use crate::lines::Line;
+use crate::open_files::{BLOCK_BYTES, written_outside};
 use crate::output::{Output, lock};
 use crate::process_tree;
 use crate::until::until;
 
 /// Of more files than these, what they take isn't added up.
 const FILES_MAX: usize = 10_000;
-/// The unit of a file's blocks, whatever the file system's are (stat(2)).
-const BLOCK_BYTES: u64 = 512;
 
 /// How long after SIGKILL its processes may take to be gone.
 const CRASHED_WITHIN: Duration = Duration::from_secs(10);
@@ -228,6 +227,18 @@ impl Kept {
     /// can't be told.
     pub fn scratch_bytes(&self) -> Option<u64> {
         bytes_below(self.scratch.as_deref()?)
+    }
+
+    /// Bytes that files on disks take which it has open for writing, outside of its scratch folder;
+    /// `None` where it has none, or they can't be seen.
+    pub fn bytes_outside_scratch(&self) -> Option<u64> {
+        let group = self.cgroup.inhabited();
+        let pids = if group.is_nowhere() {
+            process_tree::descendants(self.root())
+        } else {
+            group.processes()
+        };
+        written_outside(&pids, self.scratch.as_deref()?)
     }
 
     /// Has it stopped with SIGKILL when its time comes: there is none to wait.

@@ -7,6 +7,7 @@
 //! - [`lines`]: what a program prints, line by line, with the time of arrival;
 //! - [`output`]: the end of what a program wrote; [`text`]: foreign text made harmless;
 //! - `perf_data`: the file that a killed JVM leaves;
+//! - `open_files`: what a program writes outside of its folder;
 //! - [`affinity`]: on which processors a thread runs; `until`: waiting with a deadline;
 //! - [`process_tree`], [`proc_file`]: what is read of processes, with few system calls.
 
@@ -16,6 +17,7 @@ mod keeper;
 pub mod kept;
 pub mod leftovers;
 pub mod lines;
+mod open_files;
 pub mod output;
 mod perf_data;
 pub mod proc_file;

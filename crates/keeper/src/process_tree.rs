@@ -94,6 +94,8 @@ pub struct Member {
     pub used: Used,
     /// Resident memory, in bytes. What it shares with others counts in full.
     pub rss_bytes: u64,
+    /// What of that lies in files in memory, such as those of memfd_create(2).
+    pub shared_bytes: Option<u64>,
     /// Memory that is in swap, in bytes.
     pub swap_bytes: Option<u64>,
     /// Threads.
@@ -144,12 +146,15 @@ pub fn used(pid: i32) -> Option<Used> {
 /// What a process has used; `None` if it is gone.
 pub fn member(pid: i32) -> Option<Member> {
     let stat = stat(pid)?;
+    let status = proc_file::text(format!("/proc/{pid}/status"));
+    let bytes = |name| bytes_in(status.as_ref()?, name);
     Some(Member {
         pid,
         cpu_s: seconds(stat.utime + stat.stime),
         used: Used::of(pid, &stat),
         rss_bytes: stat.rss * procfs::page_size(),
-        swap_bytes: swap_bytes(pid),
+        shared_bytes: bytes("RssShmem:"),
+        swap_bytes: bytes("VmSwap:"),
         threads: stat.num_threads.max(0) as u32,
         open_files: open_files(pid),
         name: harmless(&stat.comm),
@@ -199,9 +204,9 @@ pub fn disk_bytes(pid: i32) -> Option<(u64, u64)> {
     Some((number("read_bytes: ")?, number("write_bytes: ")?))
 }
 
-fn swap_bytes(pid: i32) -> Option<u64> {
-    let text = proc_file::text(format!("/proc/{pid}/status"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
+/// A size in `/proc/PID/status`.
+fn bytes_in(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 

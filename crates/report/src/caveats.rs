@@ -1,7 +1,7 @@
 //! What stands beside tables so that nobody takes their figures for something else.
 
 use result::Run;
-use result::figure::MEMORY;
+use result::figure::{MEMORY, Unit};
 use result::outcome::Outcome;
 
 use crate::figures;
@@ -34,6 +34,17 @@ pub const SHARED_MEMORY: &str =
 /// Whether a table of figures has memory in it, and of a contender of several processes.
 pub fn figures_share_memory(run: &Run) -> bool {
     figures::plain(run).any(|figure| figure.id == MEMORY) && shares_memory(run)
+}
+
+/// Said where [`has_more_bytes`].
+pub const MORE_BYTES: &str =
+    "≥ before bytes: there may be more, in files in memory or elsewhere on a disk.";
+
+/// Whether there may be more bytes of something than a figure has.
+pub fn has_more_bytes(run: &Run) -> bool {
+    let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let mut bytes = figures::plain(run).filter(|figure| figure.unit == Unit::Bytes);
+    bytes.any(|figure| rows().any(|row| row.figure(&figure.id).is_some_and(|it| it.at_least)))
 }
 
 /// Whether a contender ran as several processes, which may share pages.

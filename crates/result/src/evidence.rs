@@ -12,6 +12,9 @@ pub use crate::sampled::{
     Sample, Sampling, ServerUse, ThreadGroup, ThreadUse,
 };
 
+/// So much of a contender's memory may be unseen, as a share, before that is told.
+const UNSEEN_MEMORY_MAX: f64 = 0.05;
+
 /// All that one trial saw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -54,6 +57,9 @@ pub struct Evidence {
     pub server_folder_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
+    /// The same with what it has in files in memory that none of its processes maps. `None` where
+    /// no control group counts that, and in older runs.
+    pub server_memory_max_bytes: Option<u64>,
     /// What the contender's listeners dropped within the window: connections for
     /// which their queues were full, and the last acknowledgement of each that they
     /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
@@ -118,6 +124,20 @@ impl Evidence {
     pub fn contender_cpu_s(&self) -> Option<f64> {
         let apart = self.server_interrupt_s.filter(|_| !self.place.shared());
         Some(self.server_cpu_s? + apart.unwrap_or(0.0))
+    }
+
+    /// The most memory that the contender had, in bytes, and whether it may have had more: in files
+    /// in memory, which only a control group counts for it alone.
+    pub fn memory(&self) -> Option<(u64, bool)> {
+        if let Some(all) = self.server_memory_max_bytes {
+            return Some((all, false));
+        }
+        let resident = self.server_rss_max_bytes?;
+        let machine = &self.machine;
+        let grown = machine.shared_max_bytes.zip(machine.shared_before_bytes);
+        let grown = grown.map_or(0, |(most, before)| most.saturating_sub(before));
+        let unmapped = grown.saturating_sub(self.server.shared_mapped_max_bytes.unwrap_or(0));
+        Some((resident, unmapped as f64 > UNSEEN_MEMORY_MAX * resident as f64))
     }
 
     /// Requests that the client's processes offered a second together; `None` of a closed loop.
@@ -385,6 +405,10 @@ pub struct StoreSeen {
     pub stale: u64,
     /// What its data lie on; `None` where the kernel doesn't tell.
     pub file_system: Option<FileSystem>,
+    /// What the files take that it had open for writing outside of its folder, or in it without a
+    /// name, when the work was over; `None` where they can't be seen, and in older runs.
+    #[serde(default)]
+    pub elsewhere_bytes: Option<u64>,
     /// Requests that may have been under way at once; `None` where that isn't known.
     pub under_way_max: Option<u64>,
     /// Some of the keys that were written, read when the work was over; `None` where that tells

@@ -128,6 +128,9 @@ pub struct ServerUse {
     /// Bytes that came from disks for its processes, as they count them. `None` in older
     /// runs.
     pub disk_read_bytes: Option<u64>,
+    /// The most of its processes' resident memory that lay in files in memory, in bytes. `None` in
+    /// older runs.
+    pub shared_mapped_max_bytes: Option<u64>,
     /// The most of it that was in swap at once, in bytes.
     pub swap_max_bytes: Option<u64>,
     /// Machine code that its processes have made themselves since their start, in
@@ -316,6 +319,12 @@ pub struct MachineUse {
     /// Processes that the kernel killed because memory was used up, from the
     /// first connection on.
     pub oom_kills: Option<u64>,
+    /// Memory in files that have none on a disk (memfd_create(2), `/dev/shm`, System V's), in
+    /// bytes: the most from the contender's first reading on, and before its start. `None` in
+    /// older runs.
+    pub shared_max_bytes: Option<u64>,
+    /// See `shared_max_bytes`.
+    pub shared_before_bytes: Option<u64>,
     /// The least memory that programs could have had, in bytes.
     pub memory_available_min_bytes: Option<u64>,
     /// Lowest frequency, in MHz, of that of the contender's processors that changed its own

@@ -107,6 +107,40 @@ fn stores_that_lie_under_load_are_found_out_by_what_they_give() {
     }
 }
 
+/// Else a store that keeps all in a file in memory, or on a disk outside of its folder, seems to take
+/// neither memory nor disk.
+#[test]
+fn what_a_store_has_elsewhere_is_counted_or_makes_the_figure_a_bound() {
+    let lab = Lab::of_stores();
+    ["honest", "elsewhere"].iter().for_each(|mode| lying(&lab, mode));
+    let said = lab.bakeoff(&["run", "s"]);
+    if said.is_absent() {
+        return skipped("skipped", said.stderr.trim_end());
+    }
+    lab.assert_nothing_is_left();
+    let run = lab.run();
+    let figure = |mode: &str, id: &str| {
+        let row = run.outcomes[0].rows.iter().find(|row| row.contender == mode).unwrap();
+        row.figure(id).unwrap_or_else(|| panic!("{mode} has no {id}: {said:?}")).clone()
+    };
+    const HELD: f64 = 67_108_864.0;
+    assert!(figure("honest", MEMORY).median < HELD, "{:?}", figure("honest", MEMORY));
+    let memory = figure("elsewhere", MEMORY);
+    assert!(memory.median >= HELD || memory.at_least, "{memory:?}");
+    assert!(!figure("honest", DISK_BYTES).at_least, "{:?}", figure("honest", DISK_BYTES));
+    let seen = |mode: &str| {
+        let trial = run.trials.iter().find(|trial| trial.slot.contender == mode).unwrap();
+        trial.evidence.store.clone().unwrap()
+    };
+    assert_eq!(seen("honest").elsewhere_bytes, Some(0));
+    let elsewhere = seen("elsewhere");
+    if elsewhere.file_system.as_ref().is_some_and(|it| it.in_memory) {
+        return skipped("skipped in part", "the folders of trials lie in memory");
+    }
+    assert!(elsewhere.elsewhere_bytes >= Some(1 << 20), "{elsewhere:?}");
+    assert!(figure("elsewhere", DISK_BYTES).at_least, "{:?}", figure("elsewhere", DISK_BYTES));
+}
+
 /// Runs stores that lie in these ways, each cut off once before it is timed, beside one that is
 /// asked to write.
 fn cut_off_once(modes: &[&str]) -> (Lab, Said) {

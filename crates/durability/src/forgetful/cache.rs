@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::image;
 
 /// Bytes of a block.
 pub const BLOCK: usize = 4096;
@@ -110,6 +113,20 @@ impl Cache {
         self.is_off = false;
     }
 
+    /// What is durable, as a file that has no name in this folder.
+    ///
+    /// # Errors
+    /// The kernel's, for people.
+    pub fn picture(&self, folder: &Path) -> Result<File, String> {
+        image::copy(&self.disk, folder)
+    }
+
+    /// The disk is what it was in this picture, and its cache is empty.
+    pub fn go_back_to(&mut self, picture: File) {
+        self.disk = picture;
+        self.dirty.clear();
+    }
+
     fn write_first_back(&mut self) -> io::Result<()> {
         let Some((number, block)) = self.dirty.pop_first() else { return Ok(()) };
         self.disk.write_all_at(&block, number * BLOCK as u64)
@@ -149,6 +166,7 @@ mod tests {
         Flush,
         Cut { kept: BTreeSet<u64> },
         ComeBack,
+        GoBackTo { byte: u8 },
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -161,6 +179,7 @@ mod tests {
             1 => prop::collection::btree_set(0..BLOCKS as u64, 0..BLOCKS)
                 .prop_map(|kept| Step::Cut { kept }),
             1 => Just(Step::ComeBack),
+            1 => any::<u8>().prop_map(|byte| Step::GoBackTo { byte }),
         ]
     }
 
@@ -188,6 +207,10 @@ mod tests {
                     self.is_off = true;
                 }
                 Step::ComeBack => self.is_off = false,
+                Step::GoBackTo { byte } => {
+                    self.durable.fill(*byte);
+                    self.seen.fill(*byte);
+                }
                 Step::Write { .. } | Step::Read { .. } | Step::Flush => {}
             }
         }
@@ -209,6 +232,11 @@ mod tests {
             Step::Flush => cache.flush().unwrap(),
             Step::Cut { kept } => cache.cut(|number| kept.contains(&number)).unwrap(),
             Step::ComeBack => cache.come_back(),
+            Step::GoBackTo { byte } => {
+                let picture = disk();
+                picture.write_all_at(&[*byte; BYTES], 0).unwrap();
+                cache.go_back_to(picture);
+            }
         }
     }
 
@@ -252,7 +280,7 @@ mod tests {
                 let now = cache.read(0, BYTES).unwrap();
                 for (versions, block) in since_flush.iter_mut().zip(now.chunks(BLOCK)) {
                     match step {
-                        Step::Flush => versions.clear(),
+                        Step::Flush | Step::GoBackTo { .. } => versions.clear(),
                         Step::Cut { .. } => {
                             prop_assert!(versions.iter().any(|it| it == block), "{step:?}");
                             versions.clear();

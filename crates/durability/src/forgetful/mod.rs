@@ -10,6 +10,7 @@
 mod cache;
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
@@ -25,7 +26,7 @@ use fuser::{
 use rustix::mount::{UnmountFlags, unmount};
 
 use self::cache::{BLOCK, Cache};
-use crate::image::{IMAGE_BYTES, unnamed_file};
+use crate::image::{IMAGE_BYTES, NO_PICTURE, unnamed_file};
 use crate::namespace;
 
 /// The hidden subcommand of bakeoff that is the disk.
@@ -87,12 +88,21 @@ impl Forgetful {
         }
     }
 
-    /// The power comes back.
+    /// The power comes back. What the disk has then is kept as a picture of it.
     ///
     /// # Errors
-    /// That it couldn't be told.
+    /// That it couldn't be told, or kept.
     pub fn come_back(&mut self) -> Result<(), String> {
         self.tell("come-back")
+    }
+
+    /// The disk is again what it was when the power came back. What was written since is gone,
+    /// flushed or not.
+    ///
+    /// # Errors
+    /// That it couldn't be told, or there is no such picture.
+    pub fn go_back(&mut self) -> Result<(), String> {
+        self.tell("go-back")
     }
 
     fn tell(&mut self, order: &str) -> Result<(), String> {
@@ -147,27 +157,43 @@ fn serve(folder: &Path) -> Result<(), String> {
     unmount(folder, UnmountFlags::DETACH).map_err(|error| no(error.into()))?;
     let session = session.spawn().map_err(no)?;
     say(DONE);
+    let mut picture = None;
     for order in io::stdin().lines().map_while(Result::ok) {
-        let mut words = order.split(' ');
-        let done = match (words.next(), words.next()) {
-            (Some("cut"), None) => lock(&cache).cut(|_| false),
-            (Some("cut"), Some(seed)) => {
-                let mut random = Rng::with_seed(seed.parse().unwrap_or(0));
-                lock(&cache).cut(|_| random.bool())
-            }
-            _ => {
-                lock(&cache).come_back();
-                Ok(())
-            }
-        };
-        match done {
+        match obey(&order, &mut lock(&cache), &mut picture, above) {
             Ok(()) => say(DONE),
-            Err(error) => say(&format!("the disk's own file: {error}")),
+            Err(why) => say(&why),
         }
     }
     // Its mount is gone here. Its thread ends with the process.
     drop(session);
     Ok(())
+}
+
+/// Does what is ordered. A picture of the disk lies in this folder, without a name.
+fn obey(
+    order: &str,
+    disk: &mut Cache,
+    picture: &mut Option<File>,
+    folder: &Path,
+) -> Result<(), String> {
+    let of_file = |error: io::Error| format!("the disk's own file: {error}");
+    let mut words = order.split(' ');
+    match (words.next(), words.next()) {
+        (Some("cut"), None) => disk.cut(|_| false).map_err(of_file),
+        (Some("cut"), Some(seed)) => {
+            let mut random = Rng::with_seed(seed.parse().unwrap_or(0));
+            disk.cut(|_| random.bool()).map_err(of_file)
+        }
+        (Some("go-back"), _) => {
+            disk.go_back_to(picture.take().ok_or(NO_PICTURE)?);
+            Ok(())
+        }
+        _ => {
+            disk.come_back();
+            *picture = Some(disk.picture(folder)?);
+            Ok(())
+        }
+    }
 }
 
 fn say(line: &str) {

@@ -15,6 +15,9 @@ pub struct Counted {
     pub system_cpu_s: Option<f64>,
     /// The most memory that it held.
     pub memory_peak_bytes: Option<u64>,
+    /// Memory in files that have none on a disk: of memfd_create(2), in `/dev/shm` and other
+    /// tmpfs, and System V's. It counts whether a process maps it or not.
+    pub shared_bytes: Option<u64>,
     /// Processes that were killed because its memory was used up.
     pub oom_kills: Option<u64>,
     /// Bytes read from disks, and written to them.
@@ -63,6 +66,8 @@ impl Group {
             let ticks = number(&read(&self.cpuacct, "cpuacct.stat")?, "system")?;
             Some(ticks as f64 / procfs::ticks_per_second() as f64)
         };
+        let shared_v2 = || number(&read(&self.v2, "memory.stat")?, "shmem");
+        let shared_v1 = || number(&read(&self.memory, "memory.stat")?, "total_shmem");
         let oom_v2 = || number(&read(&self.v2, "memory.events")?, "oom_kill");
         let oom_v1 = || number(&read(&self.memory, "memory.oom_control")?, "oom_kill");
         Counted {
@@ -70,6 +75,7 @@ impl Group {
             system_cpu_s: system_v2().or_else(system_v1),
             memory_peak_bytes: bytes(&self.v2, "memory.peak")
                 .or_else(|| bytes(&self.memory, "memory.max_usage_in_bytes")),
+            shared_bytes: shared_v2().or_else(shared_v1),
             oom_kills: oom_v2().or_else(oom_v1),
             io_bytes: read(&self.v2, "io.stat").map(|text| io_v2(&text)).or_else(|| {
                 let file = "blkio.throttle.io_service_bytes_recursive";
@@ -207,6 +213,7 @@ mod tests {
                 "usage_usec 1500000\nuser_usec 500000\nsystem_usec 1000000\nnr_periods 0\n",
             ),
             ("memory.peak", "4096\n"),
+            ("memory.stat", "anon 1\nshmem 2048\nshmem_thp 9\n"),
             ("memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 0\n"),
             ("io.stat", "8:0 rbytes=10 wbytes=20 rios=1\n259:0 rbytes=1 wbytes=2 rios=1\n"),
             ("cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n"),
@@ -218,6 +225,7 @@ mod tests {
                 cpu_s: Some(1.5),
                 system_cpu_s: Some(1.0),
                 memory_peak_bytes: Some(4096),
+                shared_bytes: Some(2048),
                 oom_kills: Some(2),
                 io_bytes: Some((11, 22)),
                 pressure: Pressure { cpu_s: Some(2.5), memory_s: None, io_s: None },
@@ -231,6 +239,7 @@ mod tests {
             ("cpuacct.usage", "2500000000\n"),
             ("cpuacct.stat", "user 50\nsystem 200\n"),
             ("memory.max_usage_in_bytes", "8192\n"),
+            ("memory.stat", "shmem 1\ntotal_shmem 512\n"),
             ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"),
             (
                 "blkio.throttle.io_service_bytes_recursive",
@@ -245,6 +254,7 @@ mod tests {
                 cpu_s: Some(2.5),
                 system_cpu_s: Some(200.0 / procfs::ticks_per_second() as f64),
                 memory_peak_bytes: Some(8192),
+                shared_bytes: Some(512),
                 oom_kills: Some(1),
                 io_bytes: Some((5, 7)),
                 pressure: Pressure::default(),

@@ -254,6 +254,7 @@ impl Asking<'_> {
             stale,
             under_way_max: Some(self.under_way_max()),
             file_system: self.on.kept.scratch().and_then(disk::file_system),
+            elsewhere_bytes: self.on.kept.bytes_outside_scratch(),
             // `None` where nothing can be read, which the check of what was compared says.
             read_back,
             after_crash: None,

@@ -35,6 +35,8 @@ pub(super) struct Machine {
     pub major_faults: Option<u64>,
     pub oom_kills: Option<u64>,
     pub memory_available_bytes: Option<u64>,
+    /// Memory in files that have none on a disk.
+    pub shared_bytes: Option<u64>,
     pub pressure: Pressure,
     pub tcp_retransmits: Option<u64>,
     pub listen_overflows: Option<u64>,
@@ -83,6 +85,7 @@ pub(super) fn read(looked: &Looked, frequency: &Frequency) -> Machine {
     let vmstat = proc_file::text("/proc/vmstat");
     let of_vm = |name| numbers_after(vmstat.as_ref()?, name)?.next();
     let pages = |name| Some(of_vm(name)? * procfs::page_size());
+    let memory = procfs::Meminfo::current().ok();
     Machine {
         steal_s: ticks.map(|ticks| seconds(ticks.stolen)),
         passed_s: ticks.map(|ticks| seconds(ticks.passed)),
@@ -93,7 +96,8 @@ pub(super) fn read(looked: &Looked, frequency: &Frequency) -> Machine {
         swap_out_bytes: pages("pswpout"),
         major_faults: of_vm("pgmajfault"),
         oom_kills: of_vm("oom_kill"),
-        memory_available_bytes: procfs::Meminfo::current().ok().and_then(|it| it.mem_available),
+        memory_available_bytes: memory.as_ref().and_then(|it| it.mem_available),
+        shared_bytes: memory.and_then(|it| it.shmem),
         pressure: cgroup::pressure(Path::new("/proc/pressure"), ""),
         tcp_retransmits: proc_file::text("/proc/net/snmp")
             .and_then(|text| counter_in(&text, "Tcp:", "RetransSegs")),
@@ -105,6 +109,11 @@ pub(super) fn read(looked: &Looked, frequency: &Frequency) -> Machine {
         tcp_sockets: tcp_sockets(),
         frequencies: frequency.read(),
     }
+}
+
+/// Memory in files that have none on a disk, of the whole machine.
+pub fn shared_bytes() -> Option<u64> {
+    procfs::Meminfo::current().ok()?.shmem
 }
 
 /// The time of some processors since the machine started, in the kernel's ticks.
@@ -354,6 +363,7 @@ mod tests {
         let machine = read(&Looked::at(&place, true), &Frequency::of(&[0]));
         assert!(machine.passed_s > Some(0.0) && machine.load_average.is_some(), "{machine:?}");
         assert!(machine.memory_available_bytes > Some(0), "{machine:?}");
+        assert!(machine.shared_bytes.is_some(), "{machine:?}");
         assert!(machine.swap_in_bytes.is_some() && machine.major_faults.is_some(), "{machine:?}");
     }
 

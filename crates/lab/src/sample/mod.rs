@@ -48,6 +48,7 @@ use rustix::time::ClockId;
 use threads::{Thread, Threads};
 
 use self::connections::Listeners;
+pub use self::machine::shared_bytes;
 use crate::drive::{Outside, Passage};
 
 /// What sampling as a whole may take, of one core.

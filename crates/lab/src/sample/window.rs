@@ -91,8 +91,10 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
     evidence.samples = window.seconds().map(|second| seconds.sample(began, second)).collect();
     evidence.steal_share = seconds.steal(window.began, window.ended);
     let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
-    evidence.server_rss_max_bytes =
-        window.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
+    let living = || window.mosts().filter(|most| !most.members.is_empty());
+    evidence.server_rss_max_bytes = living().map(rss).max();
+    evidence.server_memory_max_bytes =
+        living().filter_map(|most| Some(rss(most) + unmapped(most)?)).max();
     evidence.listen_backlog = window.mosts().rev().find_map(|most| most.listeners?.backlog);
     evidence.tcp_retransmits = window.since_start(|most| most.machine.tcp_retransmits);
     let cgroup =
@@ -111,6 +113,18 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
     });
     evidence.machine = window.machine();
     window.write_growths(&counters(window.readings, &OF_EACH, &OF_MOST), evidence);
+}
+
+/// What a contender has in files in memory that none of its processes maps. `None` where no
+/// control group counts such files.
+fn unmapped(most: &Most) -> Option<u64> {
+    let all = most.group.as_ref()?.shared_bytes?;
+    Some(all.saturating_sub(mapped(most)?))
+}
+
+/// What of its processes' resident memory lies in files in memory.
+fn mapped(most: &Most) -> Option<u64> {
+    most.members.iter().map(|member| member.shared_bytes).sum()
 }
 
 fn cpu_source(group: &Group) -> CpuSource {
@@ -209,6 +223,7 @@ impl<'a> Window<'a> {
             thread_groups,
             thread_groups_more,
             run_delay_s: growth_of_all(&run_delay, self.began, self.ended).map(rounded),
+            shared_mapped_max_bytes: self.mosts().filter_map(mapped).max(),
             swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
             code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
             runtime: self.runtime(),
@@ -340,6 +355,7 @@ impl<'a> Window<'a> {
         MachineUse {
             load_average_max: averages.reduce(f64::max).map(rounded),
             oom_kills: self.since_start(|most| most.machine.oom_kills),
+            shared_max_bytes: self.mosts().filter_map(|most| most.machine.shared_bytes).max(),
             memory_available_min_bytes: machines().filter_map(|it| it.memory_available_bytes).min(),
             server_cpu_mhz_min: of_most_changed.map(|it| it.0),
             server_cpu_mhz_max: of_most_changed.map(|it| it.1),
@@ -397,6 +413,7 @@ mod tests {
             cpu_s,
             used: used(cpu_s),
             rss_bytes: 1000,
+            shared_bytes: Some(100),
             swap_bytes: Some(0),
             threads: 2,
             open_files: Some(9),
@@ -527,6 +544,32 @@ mod tests {
         assert!(is(client.cpu_s, 1.0), "{client:?}");
         assert_eq!(client.rss_max_bytes, Some(5));
         assert_eq!((client.disk_read_bytes, client.disk_write_bytes), (Some(16), Some(32)));
+    }
+
+    /// Else a contender that keeps its values there seems to need no memory.
+    #[test]
+    fn files_in_memory_that_nobody_maps_are_memory_too() {
+        let start = Instant::now();
+        let of = |shared_bytes: Option<u64>| {
+            let at = |at_s: f64, more: u64| {
+                with(start, at_s, |it| {
+                    let most = it.most.as_mut().unwrap();
+                    let shared_bytes = shared_bytes.map(|bytes| bytes + more);
+                    most.group = Some(Counted { shared_bytes, ..Counted::default() });
+                    most.machine.shared_bytes = Some(7_000 + more);
+                })
+            };
+            let readings = vec![at(0.5, 0), at(1.5, 40), at(2.5, 0)];
+            written(readings, start + Duration::from_secs(1), 1)
+        };
+        let seen = of(Some(5_000));
+        assert_eq!(seen.server_memory_max_bytes, Some(1_000 + 5_040 - 100), "100 are mapped");
+        assert_eq!(seen.server_rss_max_bytes, Some(1_000));
+        assert_eq!(of(Some(30)).server_memory_max_bytes, Some(1_000), "two may map the same");
+        let unseen = of(None);
+        assert_eq!(unseen.server_memory_max_bytes, None);
+        assert_eq!(unseen.server.shared_mapped_max_bytes, Some(100));
+        assert_eq!(unseen.machine.shared_max_bytes, Some(7_040));
     }
 
     #[test]
@@ -781,6 +824,7 @@ mod tests {
                 cpu_s: Some(at),
                 system_cpu_s: Some(at / 4.0),
                 memory_peak_bytes: Some(100 + at as u64),
+                shared_bytes: None,
                 oom_kills: Some(1),
                 io_bytes: Some((at as u64 * 10, at as u64 * 20)),
                 pressure: Pressure { io_s: Some(at / 2.0), ..Pressure::default() },

@@ -34,7 +34,7 @@ use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
-use crate::sample::{Expected, Sampler};
+use crate::sample::{self, Expected, Sampler};
 use crate::study::Data;
 use crate::study::contender::Contender;
 
@@ -225,6 +225,7 @@ impl Bench<'_> {
             Ok(records) => records.unwrap_or_default(),
             Err(why) => return system("making records".into(), why),
         };
+        let shared_before = sample::shared_bytes();
         let began = Instant::now();
         let mut running = match self.start(contender, drive, records, &evidence.place) {
             Ok(running) => running,
@@ -241,6 +242,7 @@ impl Bench<'_> {
             evidence.ready_cpu_s = cpu_s(&running.kept);
         }
         let result = act(&running, evidence);
+        evidence.machine.shared_before_bytes = shared_before;
         if contender.runs_already() {
             forget_who_stood_in(evidence);
         }
@@ -529,7 +531,8 @@ fn forget_who_stood_in(evidence: &mut Evidence) {
     evidence.samples.clear();
     evidence.core_speeds.clear();
     (evidence.server_cpu_s, evidence.server_interrupt_s) = (None, None);
-    (evidence.server_disk_write_bytes, evidence.server_rss_max_bytes) = (None, None);
+    (evidence.server_rss_max_bytes, evidence.server_memory_max_bytes) = (None, None);
+    evidence.server_disk_write_bytes = None;
     (evidence.server_output_bytes, evidence.server_folder_bytes) = (None, None);
     (evidence.others_cpu_s, evidence.ready_s, evidence.stop_s) = (None, None, None);
 }

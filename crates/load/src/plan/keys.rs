@@ -150,11 +150,6 @@ pub struct Resp {
 }
 
 impl Keys {
-    /// Whether a key that was written may be gone at any time.
-    pub(crate) fn may_be_gone_at_once(&self) -> bool {
-        self.evicts || self.deletes()
-    }
-
     /// Whether keys are removed.
     pub(crate) fn deletes(&self) -> bool {
         self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)

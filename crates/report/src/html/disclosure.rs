@@ -53,6 +53,7 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of the two rates behind the share is a bound." }
             @if caveats::shares_memory(run) { li { (caveats::SHARED_MEMORY) } }
+            @if caveats::has_more_bytes(run) { li { (caveats::MORE_BYTES) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
             li { "? suspect: a check says what casts doubt on the figure. It stands with that doubt." }

@@ -61,7 +61,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Mar
     let mut times: Vec<_> =
         PERCENTILES.iter().map(|percentile| latency::percentile(&trials, *percentile)).collect();
     times.push(latency::largest(&trials));
-    let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
+    let memory = trials.iter().filter_map(|trial| trial.evidence.memory()).max();
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (contenders::who(run, &row.contender)) " " (sign(row.verdict)) }
@@ -90,10 +90,13 @@ fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Mar
             @for figure in details(run) {
                 (in_table(row.verdict, figure, row.figure(&figure.id)))
             }
-            td.number data-value=[memory] {
+            td.number data-value=[memory.map(|(bytes, _)| bytes)] {
                 @match memory {
                     None => (units::NOTHING),
-                    Some(memory) => (figure(row.verdict, units::bytes(memory))),
+                    Some((bytes, at_least)) => {
+                        @let bound = units::at_least(at_least);
+                        (figure(row.verdict, html! { (bound) (units::bytes(bytes)) }))
+                    }
                 }
             }
         }

@@ -92,6 +92,9 @@ fn text(run: &Run, points: Points) -> String {
         if caveats::figures_share_memory(run) {
             parts.push(caveats::SHARED_MEMORY.into());
         }
+        if caveats::has_more_bytes(run) {
+            parts.push(caveats::MORE_BYTES.into());
+        }
     }
     parts.extend(absent(run));
     parts.extend(against(run));

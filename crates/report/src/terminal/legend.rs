@@ -13,7 +13,7 @@ use crate::figures::{self, Spread};
 /// A mark in the tables: whether a run has it, and what it says.
 pub(super) type Mark = (fn(&Run) -> bool, &'static str);
 
-pub(super) const MARKS: [Mark; 12] = [
+pub(super) const MARKS: [Mark; 13] = [
     (figures::has_times, "requests a second count good answers only"),
     (
         |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
@@ -35,6 +35,10 @@ pub(super) const MARKS: [Mark; 12] = [
     (
         |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
         "≥ before a time: requests without an answer are in it",
+    ),
+    (
+        caveats::has_more_bytes,
+        "≥ before bytes: there may be more, in files in memory or elsewhere on a disk",
     ),
     (caveats::figures_share_memory, "memory is summed over processes: what two share counts twice"),
     (|run| is_said(run, Verdict::Valid), "✓ valid"),

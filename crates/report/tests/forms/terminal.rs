@@ -3,8 +3,9 @@
 use report::{Terminal, terminal, terminal_brief};
 use result::Run;
 use result::evidence::ProcessUse;
-use result::figure::P99_US;
+use result::figure::{MEMORY, P99_US, RATE};
 use result::finding::Verdict;
+use result::outcome::Estimate;
 
 use crate::fixture;
 
@@ -232,4 +233,24 @@ fn memory_is_explained_where_it_is_a_figure() {
     assert!(!explains(&run));
     run.study.figures = result::kind::Kind::Keys.figures(None);
     assert!(explains(&run));
+}
+
+/// Else nobody knows why a store with files elsewhere has a bound on its disk.
+#[test]
+fn bytes_that_may_be_more_are_marked_and_explained_in_each_form() {
+    let mut run = fixture::stores();
+    let forms = |run: &Run| {
+        let terminal = terminal(run, Terminal { columns: 160, colour: false });
+        [terminal, report::markdown(run), report::html(run)]
+    };
+    let explains = |run: &Run| forms(run).map(|text| text.contains("≥ before bytes"));
+    assert_eq!(explains(&run), [false; 3]);
+    let row = &mut run.outcomes[0].rows[0];
+    let blocks = vec![3e9; row.figures[RATE].blocks.len()];
+    let memory = Estimate { median: 3e9, interval: None, at_least: true, at_most: false, blocks };
+    row.figures.insert(MEMORY.into(), memory);
+    assert_eq!(explains(&run), [true; 3]);
+    for text in forms(&run) {
+        assert!(text.contains("≥2.79 GiB"), "{text}");
+    }
 }

@@ -371,7 +371,7 @@ pub const HELD: &[(&str, &[Held])] = &[
             ),
             mistake("A promise of 0 is a promise of 0.", "forgotten-persistence"),
             mistake(
-                "If it still has a key of this cut, the rung is *not checked: its data lie elsewhere*.",
+                "If it has a later write on the older disk, or any key of this cut on the empty one, the rung is *not checked: its data lie elsewhere*.",
                 "data-elsewhere",
             ),
             test(
@@ -512,6 +512,23 @@ pub const HELD: &[(&str, &[Held])] = &[
             test(
                 "Where a file in it changes between them, such as a log or a database, [fresh-process](checks/fresh-process.md) says *not checked*.",
                 "a_folder_that_trials_leave_something_in_is_told_of",
+            ),
+        ],
+    ),
+    (
+        "docs/sampling.md",
+        &[
+            test(
+                "It is the resident memory of all its processes, and what lies in files in memory that none of them maps",
+                "files_in_memory_that_nobody_maps_are_memory_too",
+            ),
+            test(
+                "Only a control group with the controller `memory` counts files in memory for the contender alone.",
+                "memory_that_no_control_group_counts_may_be_more",
+            ),
+            test(
+                "It is marked as a lower bound (≥) if the store has files on a disk open for writing that lie elsewhere or have no name any more.",
+                "what_a_store_has_elsewhere_is_counted_or_makes_the_figure_a_bound",
             ),
         ],
     ),

@@ -340,7 +340,7 @@ pub const OF_CRASHES: [Liar; 3] = [
 ];
 
 /// Of stores that are cut off.
-pub const OF_CUTS: [Liar; 8] = [
+pub const OF_CUTS: [Liar; 9] = [
     liar(DURABILITY, "| keeps all in memory | `process` |", "null", By::Rung("process")),
     liar(
         DURABILITY,
@@ -358,6 +358,12 @@ pub const OF_CUTS: [Liar; 8] = [
         DURABILITY,
         "| honest, but its files lie beside its program | `machine`, as *its data lie elsewhere* |",
         "in-source",
+        By::Elsewhere,
+    ),
+    liar(
+        DURABILITY,
+        "| the same, unsynced, in a folder whose name it reads from `$DIR` | `machine`, as *its data lie elsewhere* |",
+        "by-marker",
         By::Elsewhere,
     ),
     liar(DURABILITY, "| syncs every tenth time | `machine` |", "every-tenth", By::Rung("machine")),
