@@ -10,7 +10,7 @@ use report::text::visible;
 use report::units;
 
 use super::run::rate;
-use super::summary::{aligned, table as empty_table};
+use super::table::{aligned, table as empty_table};
 use super::words;
 
 /// A line a host, and one of all; `None` where this process offered the load.

@@ -8,6 +8,7 @@ use load::{Outcome, Plan, Stop};
 use super::arguments::LoadArguments;
 use super::exit::{Exit, Failure};
 use super::live::Live;
+use super::run;
 use crate::commands::hosts::file::HostsFile;
 use crate::commands::hosts::greet;
 
@@ -83,22 +84,11 @@ impl Offered {
     /// # Errors
     /// The first that was lost.
     pub fn whole(self) -> Result<Offered, Failure> {
-        match lost(&self.concerns) {
+        match run::lost(&self.concerns) {
             Some(sentence) => Err(Failure { exit: Exit::System, sentence }),
             None => Ok(self),
         }
     }
-}
-
-/// Which host was lost first, as a sentence; `None` if none was.
-pub fn lost(concerns: &[Concern]) -> Option<String> {
-    concerns.iter().find_map(|concern| match concern {
-        Concern::Lost { host, why } => Some(format!(
-            "host {host} was lost: {why}. The load was not what was asked for, so no figure of it \
-             is valid. What the others saw is told"
-        )),
-        _ => None,
-    })
 }
 
 impl Failure {

@@ -26,6 +26,7 @@ pub mod quantity;
 mod run;
 mod sink;
 mod summary;
+mod table;
 pub mod target;
 mod words;
 

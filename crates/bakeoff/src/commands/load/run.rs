@@ -8,8 +8,8 @@ use load::verdict::limit::Warning;
 use load::{Outcome, Plan};
 use report::units;
 
+use super::complain;
 use super::exit::Exit;
-use super::{clients, complain};
 
 /// All that is told of a run.
 pub struct Run {
@@ -34,7 +34,7 @@ impl Run {
     /// what was asked for, one that was cut short decides nothing, and one without an answer
     /// meets no condition.
     pub fn exit(&self) -> Exit {
-        if clients::lost(&self.concerns).is_some() {
+        if lost(&self.concerns).is_some() {
             Exit::System
         } else if self.outcome.interrupted {
             Exit::Interrupted
@@ -55,7 +55,7 @@ impl Run {
 
     /// Says on standard error which conditions fail the run, and that it had no request.
     pub fn complain(&self) {
-        clients::lost(&self.concerns).into_iter().for_each(|sentence| complain(&sentence));
+        lost(&self.concerns).into_iter().for_each(|sentence| complain(&sentence));
         self.why_it_is_empty().into_iter().for_each(|sentence| complain(&sentence));
         for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
             complain(&format!("--fail-if: {}", sentence(&judged.0, judged.1)));
@@ -80,6 +80,17 @@ impl Run {
             )
         })
     }
+}
+
+/// Which host was lost first, as a sentence; `None` if none was.
+pub fn lost(concerns: &[Concern]) -> Option<String> {
+    concerns.iter().find_map(|concern| match concern {
+        Concern::Lost { host, why } => Some(format!(
+            "host {host} was lost: {why}. The load was not what was asked for, so no figure of it \
+             is valid. What the others saw is told"
+        )),
+        _ => None,
+    })
 }
 
 /// Whether a condition of `--fail-if` makes the run a failure. Unknown does:

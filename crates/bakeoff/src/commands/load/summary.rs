@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table, presets};
 use histogram::Latency;
 use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
@@ -16,6 +14,7 @@ use load::verdict::limit::Warning;
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
+use super::table::{aligned, table};
 use super::{by_host, words};
 
 /// The whole summary, which ends with an end of line.
@@ -496,24 +495,6 @@ fn warnings(run: &Run) -> Option<String> {
     let wrapped: Vec<String> =
         all.map(|sentences| textwrap::fill(&text::visible(&sentences), &options)).collect();
     (!wrapped.is_empty()).then(|| wrapped.join("\n"))
-}
-
-/// A table without lines.
-pub fn table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table
-}
-
-/// The table as text, with these columns to the right.
-pub fn aligned(mut table: Table, right: Range<usize>) -> String {
-    for (number, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if right.contains(&number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.trim_fmt()
 }
 
 fn time(time: Duration) -> String {
