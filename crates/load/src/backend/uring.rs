@@ -37,12 +37,6 @@ const SEND_BYTES_MAX: usize = 1 << 30;
 /// run by us (from Linux 6.13 on: `IO_LOCAL_TW_DEFAULT_MAX`).
 const AT_ONCE: usize = 20;
 
-/// A receive that is armed so isn't tried before something has come (`IORING_RECVSEND_POLL_FIRST`,
-/// io_uring_prep_recv(3)). Where nothing can be there yet, the try would be in vain.
-const POLL_FIRST: u16 = 1;
-/// One that is tried at once.
-const TRY_FIRST: u16 = 0;
-
 /// Has the kernel put down completions whose work is only to be run by us.
 const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
@@ -253,18 +247,14 @@ impl<'ring> Uring<'ring> {
         now
     }
 
-    /// Arms a receive that is tried first, or not.
-    fn arm_receive(&mut self, slot: Slot, first: u16) {
+    fn arm_receive(&mut self, slot: Slot) {
         let entry = if let Some(stamped) = self.stamped.get_mut(slot as usize) {
             let header = stamped.header();
-            on_socket!(self, slot, |socket| {
-                opcode::RecvMsg::new(socket, header).ioprio(first).build()
-            })
+            on_socket!(self, slot, |socket| opcode::RecvMsg::new(socket, header).build())
         } else if self.setup.one_shot {
             // A multishot receive would hold the socket open after its close.
             on_socket!(self, slot, |socket| {
-                let receive = opcode::Recv::new(socket, ptr::null_mut(), 0).buf_group(GROUP);
-                receive.ioprio(first).build()
+                opcode::Recv::new(socket, ptr::null_mut(), 0).buf_group(GROUP).build()
             })
             .flags(squeue::Flags::BUFFER_SELECT)
         } else {
@@ -311,11 +301,7 @@ impl<'ring> Uring<'ring> {
         // Else it is of a connection that the slot had before.
         let is_current = generation == self.connections[slot as usize].generation & GENERATION;
         match step {
-            UringStep::Receive if is_current => {
-                // Of a socket in which more lies a receive has something to take.
-                let first = if cqueue::sock_nonempty(flags) { TRY_FIRST } else { POLL_FIRST };
-                self.received(slot, result, (goes_on, first), received)
-            }
+            UringStep::Receive if is_current => self.received(slot, result, goes_on, received),
             UringStep::Send if is_current => self.sent(slot, result),
             UringStep::Connect if is_current => Some(self.connected(slot, result)),
             UringStep::Wake if !goes_on => {
@@ -346,17 +332,17 @@ impl<'ring> Uring<'ring> {
         if result < 0 {
             return Event::ConnectFailed(slot, -result);
         }
-        self.arm_receive(slot, POLL_FIRST);
+        self.arm_receive(slot);
         Event::Connected(slot)
     }
 
-    /// What comes of a receive. `goes_on` says whether it is still armed, and `first` how the next
-    /// one is; `received`, where in the ring's buffers the bytes lie.
+    /// What comes of a receive. `goes_on` says whether it is still armed; `received`, where
+    /// in the ring's buffers the bytes lie.
     fn received(
         &mut self,
         slot: Slot,
         result: i32,
-        (goes_on, first): (bool, u16),
+        goes_on: bool,
         received: Option<Received>,
     ) -> Option<Event> {
         self.connections[slot as usize].receiving = goes_on;
@@ -370,7 +356,7 @@ impl<'ring> Uring<'ring> {
             };
             // It is handed over only after the bytes were looked at.
             if !goes_on && !self.setup.one_shot {
-                self.arm_receive(slot, first);
+                self.arm_receive(slot);
             }
             return Some(Event::Received(slot, received));
         }
@@ -380,7 +366,7 @@ impl<'ring> Uring<'ring> {
             // more since.
             libc::ENOBUFS => {
                 self.buffers.short |= self.came >= self.grown_at;
-                self.arm_receive(slot, TRY_FIRST);
+                self.arm_receive(slot);
                 None
             }
             error => Some(Event::Broken(slot, error)),
@@ -456,7 +442,7 @@ impl Backend for Uring<'_> {
             connection.portion.suit(socket, missing);
         }
         if self.setup.one_shot {
-            self.arm_receive(slot, TRY_FIRST);
+            self.arm_receive(slot);
         }
     }
 

@@ -47,6 +47,10 @@ enum Action {
 ///
 /// The hub starts it, by whatever leads to this host: docs/hosts.md. It ends with its input.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 the hub closed the pipe; 1 the hub was silent, or said what \
+can't be understood; 2 wrong arguments; 4 this program can't read its own file."
+)]
 pub struct AgentArguments {
     /// Offer load to this network only, as 10.77.0.0/24; may be given several times
     #[arg(long, value_name = "NETWORK")]

@@ -60,15 +60,19 @@ fn figures(outcome: &Outcome) -> [String; 6] {
         good: outcome.seen_late.clone(),
         censored: Histogram::new_from(&outcome.seen_late),
     };
-    let busy = outcome.threads.iter().map(|thread| thread.busy_share).fold(0.0, f64::max);
     [
         rate(outcome.rate()),
         percentile(&outcome.response, 50.0),
         percentile(&outcome.response, 99.0),
-        units::percent(busy),
+        units::percent(busiest(outcome)),
         percentile(&late, 99.0),
         units::whole(outcome.connections.syn_retransmits),
     ]
+}
+
+/// The share of the time for which the busiest thread had its processor.
+pub fn busiest(outcome: &Outcome) -> f64 {
+    outcome.threads.iter().map(|thread| thread.busy_share).fold(0.0, f64::max)
 }
 
 /// How well the hosts' clocks are known.
@@ -121,4 +125,16 @@ pub fn sentences(concern: &Concern) -> String {
 
 fn time(time: Duration) -> String {
     units::time(time.as_secs_f64() * 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::of_hosts;
+    use super::super::summary;
+
+    /// Else a lost host would stand in a table beside a sum that looks whole.
+    #[test]
+    fn a_run_of_hosts_tells_each_and_who_was_lost() {
+        insta::assert_snapshot!(summary::text(&of_hosts()));
+    }
 }

@@ -82,10 +82,13 @@ struct HostDocument<'a> {
     connections: u32,
     lost: Option<&'a str>,
     rate: Option<f64>,
-    requests: Option<RequestCounts<'a>>,
+    sent: Option<u64>,
+    good: Option<u64>,
+    errors: Option<u64>,
+    in_flight: Option<u64>,
+    busy_share: Option<f64>,
     service_us: Option<Distribution>,
     seen_late_us: Option<Distribution>,
-    threads: &'a [ThreadUse],
     clock: ClockDocument,
 }
 
@@ -405,6 +408,7 @@ fn concern(concern: &Concern) -> WarningDocument {
 
 fn host(seen: &HostSeen) -> HostDocument<'_> {
     let outcome = seen.outcome.as_ref();
+    let account = outcome.map(|outcome| &outcome.account);
     let us_of = |ns: i64| ns as f64 / 1e3;
     HostDocument {
         name: &seen.name,
@@ -413,10 +417,13 @@ fn host(seen: &HostSeen) -> HostDocument<'_> {
         connections: seen.plan.connections,
         lost: seen.lost.as_deref(),
         rate: outcome.map(Outcome::rate),
-        requests: outcome.map(|outcome| requests(&outcome.account)),
+        sent: account.map(|account| account.sent),
+        good: account.map(|account| account.good),
+        errors: account.map(Account::errors_total),
+        in_flight: account.map(|account| account.in_flight),
+        busy_share: outcome.map(by_host::busiest),
         service_us: outcome.map(|outcome| distribution(&outcome.service)),
         seen_late_us: outcome.map(|outcome| exact(&outcome.seen_late)),
-        threads: outcome.map_or(&[], |outcome| &outcome.threads),
         clock: ClockDocument {
             offset_us: us_of(seen.clock.ns),
             within_us: seen.clock.bound().as_secs_f64() * 1e6,
@@ -577,7 +584,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::find_rate;
-    use super::super::run::tests::{bad, good, of_a_store};
+    use super::super::run::tests::{bad, good, of_a_store, of_hosts};
     use super::*;
 
     fn value(document: &impl Serialize) -> Value {
@@ -612,7 +619,7 @@ mod tests {
     #[test]
     fn the_page_names_every_field_and_no_other() {
         let mut written = BTreeSet::new();
-        for run_ in [good(), bad(), of_a_store()] {
+        for run_ in [good(), bad(), of_a_store(), of_hosts()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();

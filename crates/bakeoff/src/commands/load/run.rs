@@ -153,6 +153,9 @@ pub mod tests {
     use super::*;
     use histogram::Histogram;
     use histogram::Latency;
+    use hosts::clock::Offset;
+    use hosts::seen::Together;
+    use hosts::wire::{Build, HostFacts};
     use load::outcome::{
         Account, ClassSeen, Connections, ErrorCount, ErrorKind, First, Firsts, KeysSeen, Second,
         StatusCount, ThreadUse,
@@ -349,6 +352,43 @@ pub mod tests {
         outcome.classes =
             vec![seen("get", 85, 278_800), seen("set", 120, 31_200), seen("delete", 0, 0)];
         run
+    }
+
+    /// A load of two hosts, of which one was lost.
+    pub fn of_hosts() -> Run {
+        let mut run = good();
+        let build = Build { protocol: 1, version: "0.1.0".into(), digest: "ab".into() };
+        let seen = |name: &str, outcome: Option<Outcome>, lost: Option<&str>| HostSeen {
+            name: name.into(),
+            facts: HostFacts {
+                build: build.clone(),
+                name: name.into(),
+                kernel: "6.12".into(),
+                cpus: vec![0, 1],
+                files: 20_000,
+                ports: (32_768, 60_999),
+                backend: "io_uring".into(),
+                boot_id: name.into(),
+            },
+            plan: Plan { connections: 50, ..run.plan.clone() },
+            clock: Offset { ns: -1_500_000, round_trip: Duration::from_micros(210) },
+            drift_ns: outcome.as_ref().map(|_| 9_000),
+            start_late: Duration::from_micros(12),
+            lost: lost.map(Into::into),
+            outcome,
+        };
+        let hosts = vec![
+            seen("c1", Some(run.outcome.clone()), None),
+            seen("c2", None, Some("nothing was heard of it for 5 s")),
+        ];
+        let together = Together { outcome: run.outcome.clone(), hosts };
+        (run.concerns, run.hosts) = (together.concerns(), together.hosts);
+        run
+    }
+
+    #[test]
+    fn a_run_without_one_of_its_hosts_fails_whatever_the_others_saw() {
+        assert_eq!(of_hosts().exit(), Exit::System);
     }
 
     #[test]
