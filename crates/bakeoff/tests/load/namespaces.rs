@@ -175,10 +175,6 @@ fn hosts_of_networks_of_their_own_are_told_apart() {
     let rates: Vec<f64> =
         (0..3).map(|nth| said.json["hosts"][nth]["rate"].as_f64().unwrap()).collect();
     assert!(rates[2] * 3.0 < rates[0].min(rates[1]), "the narrow link doesn't show: {rates:?}");
-    let far =
-        said.json["warnings"].as_array().unwrap().iter().find(|it| it["id"] == "unequally_far");
-    let text = far.map(|it| it["text"].as_str().unwrap().to_string()).unwrap_or_default();
-    assert!(text.contains("c3"), "{text:?}, {}", said.stderr);
 }
 
 /// Else a host whose clock is another would begin at another time, and its seconds would lie

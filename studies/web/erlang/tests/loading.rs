@@ -13,7 +13,7 @@ const LOADS: &str = r#"
     Loaded = fun Wait() ->
         case erlang:system_info(port_count) > 20 of
             true ->
-                timer:sleep(1700),
+                timer:sleep(1300),
                 [code:ensure_loaded(list_to_atom(filename:basename(File, ".beam")))
                     || Library <- [stdlib, compiler],
                        File <- filelib:wildcard(filename:join([code:lib_dir(Library), "ebin", "*.beam"]))];

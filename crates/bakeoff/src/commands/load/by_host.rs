@@ -129,12 +129,28 @@ fn time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::tests::of_hosts;
+    use super::super::run::tests::{histogram, of_hosts};
     use super::super::summary;
+    use super::sentences;
+    use hosts::seen::Together;
 
     /// Else a lost host would stand in a table beside a sum that looks whole.
     #[test]
     fn a_run_of_hosts_tells_each_and_who_was_lost() {
         insta::assert_snapshot!(summary::text(&of_hosts()));
+    }
+    /// Else the percentiles of all would pass for those of one network.
+    #[test]
+    fn hosts_that_are_not_equally_far_are_named() {
+        let run = of_hosts();
+        let concerns_at = |us| {
+            let (mut hosts, mut far) = (run.hosts.clone(), run.outcome.clone());
+            far.service.good = histogram([(us, 312_000)]);
+            (hosts[1].outcome, hosts[1].lost) = (Some(far), None);
+            Together { outcome: run.outcome.clone(), hosts }.concerns()
+        };
+        assert_eq!(concerns_at(90), []);
+        let told: Vec<String> = concerns_at(5_000).iter().map(sentences).collect();
+        assert!(told[0].contains("c1 and 5") && told[0].contains("to c2"), "{told:?}");
     }
 }

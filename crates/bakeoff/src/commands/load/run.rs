@@ -162,7 +162,8 @@ pub mod tests {
     };
     use load::verdict::limit;
 
-    fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
+    /// Samples of so many microseconds, each so often.
+    pub fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
         for (us, count) in samples {
             histogram.record_n(us * 1_000, count).unwrap();
