@@ -247,6 +247,9 @@ impl<'ring> Uring<'ring> {
         now
     }
 
+    /// Arms a receive, which is tried at once. One that only polls at first
+    /// (`IORING_RECVSEND_POLL_FIRST`) spares a try in vain, but may still wait when its connection
+    /// is closed: what it takes then would lie in the buffer of the slot's next connection.
     fn arm_receive(&mut self, slot: Slot) {
         let entry = if let Some(stamped) = self.stamped.get_mut(slot as usize) {
             let header = stamped.header();
