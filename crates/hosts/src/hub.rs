@@ -277,7 +277,10 @@ impl Hub {
             }
             Ok((number, Heard::Gone)) => {
                 let agent = &mut self.agents[number];
-                let how = agent.pipe.how_it_ended();
+                let mut how = agent.pipe.how_it_ended();
+                if agent.facts.is_none() && agent.host.binary.is_none() {
+                    how += ". If bakeoff isn't there: bakeoff hosts install";
+                }
                 agent.is_lost(how);
                 None
             }

@@ -77,11 +77,11 @@ pub enum Concern {
         /// By how much.
         by: Duration,
     },
-    /// What is to be known of a host's own part.
+    /// A host was itself the limit of its part. What else is to be known is known of the sum.
     OfHost {
         /// Its name.
         host: String,
-        /// It.
+        /// In what.
         warning: Warning,
     },
     /// Hosts aren't equally far from the server: the times of the sum are of two networks.
@@ -140,7 +140,8 @@ impl HostSeen {
             concerns.push(Concern::StartLate { host: host(), by: self.start_late });
         }
         let of_host = |warning| Concern::OfHost { host: host(), warning };
-        concerns.extend(limit::warnings(&self.plan, outcome).into_iter().map(of_host));
+        let limits = limit::warnings(&self.plan, outcome).into_iter();
+        concerns.extend(limits.filter(Warning::is_client_limit).map(of_host));
         concerns
     }
 }

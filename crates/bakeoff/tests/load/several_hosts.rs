@@ -142,6 +142,28 @@ fn hosts_write_and_read_one_store() {
     assert_eq!(said.json["keys"]["missing"], 0, "{}", said.stderr);
 }
 
+/// A host that lacks the program gets the very one that asks, and only once.
+#[test]
+fn a_program_is_installed_by_its_digest_and_runs() {
+    let server = Server::says(HELLO);
+    let hosts = Hosts::new();
+    let folder = hosts.folder.path().display();
+    fs::write(hosts.file(), format!("[host.c1]\nreach = [\"env\", \"-C\", \"{folder}\"]\n"))
+        .unwrap();
+    let asked = ["http://127.0.0.1:1/", "-n", "1", "-c", "1"];
+    let lacks = hosts.load(&asked);
+    assert_eq!(lacks.code, Some(4), "{}", lacks.stderr);
+    assert!(lacks.stderr.contains("bakeoff hosts install"), "{}", lacks.stderr);
+    for says in ["c1: got .cache/bakeoff/", "c1: has .cache/bakeoff/"] {
+        let mut install = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        let output = install.args(["hosts", "install"]).arg(hosts.file()).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && told.starts_with(says), "{output:?}");
+    }
+    let said = hosts.load(&[&server.url("/"), "-n", "20", "-c", "2"]);
+    assert_eq!((said.code, said.count("good")), (Some(0), 20), "{}", said.stderr);
+}
+
 #[test]
 fn a_banner_before_the_agent_is_passed_over() {
     let server = Server::says(HELLO);

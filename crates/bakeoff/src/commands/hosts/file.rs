@@ -1,7 +1,6 @@
 //! The user's file of hosts: who they are, and what leads there. It is never part of a study.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::Path;
 
 use hosts::Host;
@@ -14,19 +13,9 @@ const PAGE: &str = "docs/hosts.md";
 /// The longest name of a host: it stands in tables.
 const NAME_CHARS_MAX: usize = 40;
 
-/// The hosts of a file.
-#[derive(Debug, PartialEq)]
-pub struct HostsFile {
-    /// The address of this machine, as the hosts reach it.
-    pub address: Option<IpAddr>,
-    /// The hosts, in the order of their names.
-    pub hosts: Vec<Host>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    address: Option<IpAddr>,
     host: BTreeMap<Spanned<String>, HostContent>,
 }
 
@@ -39,84 +28,80 @@ struct HostContent {
     cpus: Vec<usize>,
 }
 
-impl HostsFile {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// What is wrong with it: file, line and sentence.
-    pub fn read(path: &Path) -> Result<HostsFile, String> {
-        let content: Content = toml_file::read(path, PAGE).map_err(|error| error.to_string())?;
-        let refuse = |span, what: &str| toml_file::refuse(path, span, what.into()).to_string();
-        if content.host.is_empty() {
-            return Err(format!("{}: it names no host; {PAGE} has an example", path.display()));
-        }
-        let mut hosts = Vec::new();
-        for (name, host) in content.host {
-            let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-            let (text, span) = (name.get_ref(), name.span());
-            if text.is_empty() || text.len() > NAME_CHARS_MAX || !text.chars().all(is_plain) {
-                let what = "a host's name is of letters, digits, and - _ . in between, 40 at most";
-                return Err(refuse(span, what));
-            }
-            let words = host.reach.get_ref();
-            if words.iter().any(String::is_empty) {
-                let what = "this is a command, word by word, and one word is empty; `[]` is this \
-                            machine itself";
-                return Err(refuse(host.reach.span(), what));
-            }
-            if let Some(binary) = host.binary.as_ref().filter(|it| it.get_ref().trim().is_empty()) {
-                return Err(refuse(binary.span(), "this is the path of bakeoff on that host"));
-            }
-            hosts.push(Host {
-                name: name.into_inner(),
-                reach: host.reach.into_inner(),
-                binary: host.binary.map(Spanned::into_inner),
-                cpus: host.cpus,
-            });
-        }
-        Ok(HostsFile { address: content.address, hosts })
+/// Reads the hosts of a file, in the order of their names.
+///
+/// # Errors
+/// What is wrong with it: file, line and sentence.
+pub fn read(path: &Path) -> Result<Vec<Host>, String> {
+    let content: Content = toml_file::read(path, PAGE).map_err(|error| error.to_string())?;
+    let refuse = |span, what: &str| toml_file::refuse(path, span, what.into()).to_string();
+    if content.host.is_empty() {
+        return Err(format!("{}: it names no host; {PAGE} has an example", path.display()));
     }
+    let mut hosts = Vec::new();
+    for (name, host) in content.host {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+        let (text, span) = (name.get_ref(), name.span());
+        if text.is_empty() || text.len() > NAME_CHARS_MAX || !text.chars().all(is_plain) {
+            let what = "a host's name is of letters, digits, and - _ . in between, 40 at most";
+            return Err(refuse(span, what));
+        }
+        let words = host.reach.get_ref();
+        if words.iter().any(String::is_empty) {
+            let what = "this is a command, word by word, and one word is empty; `[]` is this \
+                        machine itself";
+            return Err(refuse(host.reach.span(), what));
+        }
+        if let Some(binary) = host.binary.as_ref().filter(|it| it.get_ref().trim().is_empty()) {
+            return Err(refuse(binary.span(), "this is the path of bakeoff on that host"));
+        }
+        hosts.push(Host {
+            name: name.into_inner(),
+            reach: host.reach.into_inner(),
+            binary: host.binary.map(Spanned::into_inner),
+            cpus: host.cpus,
+        });
+    }
+    Ok(hosts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<HostsFile, String> {
+    fn read_text(text: &str) -> Result<Vec<Host>, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts.toml");
         std::fs::write(&path, text).unwrap();
-        HostsFile::read(&path).map_err(|error| error.replace(folder.path().to_str().unwrap(), ""))
+        read(&path).map_err(|error| error.replace(folder.path().to_str().unwrap(), ""))
     }
 
     #[test]
     fn hosts_are_read_in_the_order_of_their_names() {
-        let file = read(
-            "address = \"10.77.0.1\"\n[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
+        let hosts = read_text(
+            "[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
              \"/opt/bakeoff\"\n[host.c1]\nreach = []\ncpus = [0, 1]\n",
         )
         .unwrap();
-        assert_eq!(file.address, Some("10.77.0.1".parse().unwrap()));
-        let names: Vec<&str> = file.hosts.iter().map(|host| host.name.as_str()).collect();
+        let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["c1", "c2"]);
-        assert_eq!(file.hosts[0].cpus, [0, 1]);
-        assert_eq!(file.hosts[1].binary.as_deref(), Some("/opt/bakeoff"));
+        assert_eq!(hosts[0].cpus, [0, 1]);
+        assert_eq!(hosts[1].binary.as_deref(), Some("/opt/bakeoff"));
     }
 
     /// Else a wrong file would be found out by a host that can't be reached, or not at all.
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let refused = |text: &str, says: &str| {
-            let why = read(text).unwrap_err();
+            let why = read_text(text).unwrap_err();
             assert!(why.contains("hosts.toml") && why.contains(says), "{why}");
         };
-        refused("address = \"10.77.0.1\"\n", "missing key `host`");
+        refused("", "missing key `host`");
         refused("[host]\n", "it names no host");
         refused("[host.c1]\nbinary = \"x\"\n", "missing key `reach`");
         refused("[host.c1]\nreach = [\"ssh\", \"\"]\n", ":2:");
         refused("[host.\"c 1\"]\nreach = []\n", ":1:");
         refused("[host.c1]\nreach = []\nbinary = \" \"\n", ":3:");
         refused("[host.c1]\nreach = []\nkey = 1\n", "unknown key");
-        refused("address = \"c1\"\n[host.c1]\nreach = []\n", ":1:");
     }
 }

@@ -18,7 +18,6 @@ use ipnet::IpNet;
 use report::text::visible;
 use report::units;
 
-use self::file::HostsFile;
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
@@ -70,8 +69,8 @@ pub fn agent(arguments: &AgentArguments) -> ExitCode {
 
 /// Carries the command out.
 pub fn run(arguments: &HostsArguments) -> ExitCode {
-    let hosts = match HostsFile::read(&arguments.file) {
-        Ok(file) => file.hosts,
+    let hosts = match file::read(&arguments.file) {
+        Ok(hosts) => hosts,
         Err(why) => return failed(BAD_INPUT, &why),
     };
     let done = match arguments.action {

@@ -1,5 +1,6 @@
 //! Who offers the load: this process, or agents on several hosts.
 
+use hosts::agent::boot_id;
 use hosts::hub::{Hub, RunError};
 use hosts::seen::{Concern, HostSeen};
 use load::verdict::limit::{self, Warning};
@@ -9,8 +10,7 @@ use super::arguments::LoadArguments;
 use super::exit::{Exit, Failure};
 use super::live::Live;
 use super::run;
-use crate::commands::hosts::file::HostsFile;
-use crate::commands::hosts::greet;
+use crate::commands::hosts::{file, greet};
 
 /// Who offers the load.
 pub enum Clients {
@@ -38,10 +38,10 @@ impl Clients {
     /// # Errors
     /// Where the file of hosts is wrong, or a host can't be reached.
     pub fn of(arguments: &LoadArguments, plan: &Plan) -> Result<Clients, Failure> {
-        let Some(file) = &arguments.hosts else { return Ok(Clients::Here) };
-        let file = HostsFile::read(file).map_err(Failure::bad_input)?;
-        let hub = greet(&file.hosts).map_err(Failure::of_hosts)?;
-        let (own, target) = (hosts::agent::boot_id(), plan.target.address.ip());
+        let Some(path) = &arguments.hosts else { return Ok(Clients::Here) };
+        let hosts = file::read(path).map_err(Failure::bad_input)?;
+        let hub = greet(&hosts).map_err(Failure::of_hosts)?;
+        let (own, target) = (boot_id(), plan.target.address.ip());
         let elsewhere = hub.hosts().find(|(_, facts, _)| facts.boot_id != own);
         if let Some((host, ..)) = elsewhere.filter(|_| target.is_loopback()) {
             return Err(Failure::bad_input(format!(
