@@ -154,6 +154,7 @@ impl Museum<'_> {
             command: self.command(&mistake.name),
             runs: self.runs,
             keeps_study: false,
+            hosts: None,
             ladder: self.ladder,
         };
         let mut left_out = None;

@@ -6,6 +6,7 @@ use result::plan::{Plan, Setting, Slot};
 use result::{LeftOut, Run, Trial};
 
 use super::folder::{self, Folder};
+use crate::place::client_hosts::NoHosts;
 use crate::study;
 
 /// What is still to be made of a run.
@@ -160,6 +161,9 @@ pub enum RunError {
     /// A variable isn't set that requests take from the environment.
     #[error("{0}")]
     Environment(String),
+    /// The hosts that the load is to come from don't do for it, or can't be had.
+    #[error(transparent)]
+    Hosts(#[from] NoHosts),
     /// Every contender was left out, each with an [`Event::LeftOut`].
     #[error("nobody is left to measure")]
     Nobody,

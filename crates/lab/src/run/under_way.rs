@@ -9,15 +9,16 @@ use judge::outcomes;
 use judge::rates;
 use load::Stop;
 use result::durability::Class;
-use result::evidence::{Evidence, SecondClient};
-use result::plan::PaceKind;
-use result::plan::Slot;
+use result::evidence::{Evidence, Place, SecondClient};
+use result::plan::{ClientHost, PaceKind, Setting, Slot};
 use result::{LeftOut, Run, State, Trial};
 
 use super::changed::changed_places;
 use super::{
     CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, still_to_make, time_left,
 };
+use crate::drive::LoadFrom;
+use crate::place::client_hosts::ClientHosts;
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
@@ -37,6 +38,7 @@ pub(super) struct UnderWay<'a> {
     study: &'a Study,
     folder: Folder,
     run: Run,
+    hosts: Option<&'a ClientHosts>,
     ladder: &'a dyn Ladder,
     stop: &'a Stop,
     /// Failures in a row, by contender.
@@ -57,13 +59,13 @@ impl<'a> UnderWay<'a> {
         study: &'a Study,
         folder: Folder,
         run: Run,
-        ladder: &'a dyn Ladder,
+        (hosts, ladder): (Option<&'a ClientHosts>, &'a dyn Ladder),
         stop: &'a Stop,
     ) -> Self {
         let counted = Instant::now();
         let began = shared_folder::began(&run);
         let (failures, changed) = (BTreeMap::new(), BTreeSet::new());
-        UnderWay { study, folder, run, ladder, stop, failures, changed, counted, began }
+        UnderWay { study, folder, run, hosts, ladder, stop, failures, changed, counted, began }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -281,6 +283,15 @@ impl<'a> UnderWay<'a> {
         self.study.contenders.iter().find(|it| it.name == name)
     }
 
+    /// Where a trial of this setting runs, and the processors of who hears hosts, where the load
+    /// comes from them.
+    fn place(&self, machine: &ThisMachine, setting: &Setting) -> (Place, Vec<usize>) {
+        let Some(hosts) = self.hosts else { return (machine.split(setting.cores), Vec::new()) };
+        let offering = hosts.first(setting.clients()).len();
+        let greeted: Vec<&ClientHost> = self.run.hosts.iter().take(offering).collect();
+        machine.for_hosts(setting.cores, &greeted)
+    }
+
     /// Makes one trial; `None` if it was interrupted.
     fn trial(
         &mut self,
@@ -290,15 +301,24 @@ impl<'a> UnderWay<'a> {
     ) -> Result<Option<Trial>, RunError> {
         let contender = self.contender(&slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
-        let machine = ThisMachine::new(&self.run.machine);
+        let machine = match self.hosts {
+            Some(hosts) => ThisMachine::new(&self.run.machine).reached_at(hosts.address),
+            None => ThisMachine::new(&self.run.machine),
+        };
+        let (place, hub_cpus) = self.place(&machine, &slot.setting);
+        let from = self.hosts.map_or(LoadFrom::Here, |hosts| LoadFrom::Hosts {
+            hosts: hosts.first(slot.setting.clients()),
+            build: &hosts.build,
+            hub_cpus: &hub_cpus,
+        });
         let (driver, contract) = self.study.driver_and_contract(contender);
         let data = self.study.file.data.as_ref();
         let kind = self.study.file.kind();
         let (driver, contract, stop) = (&*driver, &*contract, self.stop);
         let survives_crash = self.survives_crash(contender);
-        let bench = Bench { host: &machine, driver, kind, data, contract, survives_crash, stop };
+        let bench =
+            Bench { host: &machine, driver, kind, data, contract, from, survives_crash, stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let place = machine.split(slot.setting.cores);
         let runs = self.folder.path().parent().unwrap_or(self.folder.path());
         let shared = contender.file.folder.as_ref();
         let shared = shared.map(|it| shared_folder::look(it.get_ref(), self.began, runs));

@@ -199,7 +199,7 @@ impl StudyFile {
         let words = || self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
         let own = self.kind().declared().iter().map(|declared| match declared.values {
             Values::Names => Dimension { words: words().collect(), ..declared.dimension() },
-            Values::Numbers(_) | Values::Flags(..) => declared.dimension(),
+            Values::Numbers(_) | Values::Optional(_) | Values::Flags(..) => declared.dimension(),
         });
         own.chain(self.parameters.iter().map(Parameter::dimension)).collect()
     }
