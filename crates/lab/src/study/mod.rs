@@ -371,8 +371,8 @@ impl Study {
             }
             for (span, base) in bases {
                 if !closed_loops.contains(&base) {
-                    let mut same = vec!["cores"];
-                    same.extend(self.file.kind().declared().iter().map(|it| it.id));
+                    let mut same = vec!["cores".to_string()];
+                    same.extend(self.file.kind().dimensions().into_iter().map(|it| it.id));
                     let last = same.pop().unwrap_or_default();
                     let what = format!(
                         "its maxima come from the closed loop of the same {} and {last}, which \
