@@ -55,6 +55,7 @@ fn a_study_is_loaded_from_as_many_hosts_as_each_setting_says() {
     let said = lab.bakeoff(&["run", "s", "--seed", "7", "--hosts", "hosts.toml"]);
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     assert!(said.stdout.contains("2 client hosts"), "{}", said.stdout);
+    assert!(said.stderr.contains("load from    c1, c2\n"), "{}", said.stderr);
     let run = lab.run();
     assert_eq!(run.command, "bakeoff run s --profile quick --seed 7 --hosts hosts.toml");
     assert_eq!(run.state, State::Complete);

@@ -1,6 +1,7 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
 //! line that is rewritten on a terminal, or one line a build and a trial elsewhere.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +13,7 @@ use lab::run::{Event, ToMake};
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Contender, Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
+use result::plan::{ClientHost, Contender, Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
 use result::{Run, Trial};
 
 use super::super::printing::note;
@@ -260,11 +261,17 @@ fn runs_already(contender: &Contender) -> bool {
     contender.run.is_empty() && contender.address.is_some()
 }
 
-/// Which processors contenders and client are given, a line for each way that is planned.
+/// Which processors contenders and client are given, a line for each way that is planned, and the
+/// hosts of the load, where there are some.
 fn places(run: &Run) -> Vec<String> {
     let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
+    let machine = ThisMachine::new(&run.machine);
+    let hosts: Vec<&ClientHost> = run.hosts.iter().collect();
     let line = |cores: Cores| {
-        let mut place = ThisMachine::new(&run.machine).split(cores);
+        let mut place = match hosts[..] {
+            [] => machine.split(cores),
+            _ => machine.for_hosts(cores, &hosts).0,
+        };
         if !run.study.kind.is_asked() {
             place.client_cpus.clear();
         }
@@ -278,7 +285,9 @@ fn places(run: &Run) -> Vec<String> {
         };
         format!("{name:<11}  {}", place.in_words(&run.machine))
     };
-    [Cores::One, Cores::All].into_iter().filter(planned).map(line).collect()
+    let names: Vec<Cow<str>> = hosts.iter().map(|host| visible(&host.name)).collect();
+    let from = (!names.is_empty()).then(|| format!("{:<11}  {}", "load from", names.join(", ")));
+    [Cores::One, Cores::All].into_iter().filter(planned).map(line).chain(from).collect()
 }
 
 /// The load before a window, and who needs more of it.
