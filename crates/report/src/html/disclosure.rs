@@ -112,8 +112,10 @@ fn plan(run: &Run) -> Markup {
             list.push((
                 name,
                 html! {
-                    "server on CPU " (cpus(&place.server_cpus)) ", client on CPU "
-                    (cpus(&place.client_cpus))
+                    "server on CPU " (cpus(&place.server_cpus))
+                    @if !place.client_cpus.is_empty() {
+                        ", client on CPU " (cpus(&place.client_cpus))
+                    }
                     @if place.shared() { " (shared)" }
                 },
             ));
@@ -204,7 +206,7 @@ fn hosts(run: &Run) -> Markup {
     html! {
         @if !hosts.is_empty() {
             h3 { "Hosts of the load" }
-            p { "A column's worst value over all trials. " code { "run.json" } " has each trial's." }
+            p { "Of all trials, the worst value of each column. " code { "run.json" } " has each trial's." }
             (scrolling("Hosts of the load", html! { table {
                 thead { tr {
                     th scope="col" { "host" }
