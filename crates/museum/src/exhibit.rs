@@ -217,6 +217,7 @@ mod tests {
             _: &dyn Host,
             _: lab::run::CutsDue,
             _: &Stop,
+            _: &mut dyn FnMut(),
         ) -> Option<result::durability::Durability> {
             panic!("nobody is cut off")
         }

@@ -64,9 +64,14 @@ pub trait WorkDriver {
     fn prepare<'a>(&'a self, on: &'a Running, what: &Drive)
     -> Result<Box<dyn Driving + 'a>, Error>;
 
-    /// Goes on with the writes of the work, one after the other, up to a crash: what has to be
-    /// there afterwards. `None` where that isn't known.
-    fn write_on(&self, _on: &Running, _written: &Written) -> Option<KeysDue> {
+    /// Goes on with the writes of the work until this crash is over: what has to be there
+    /// afterwards, and what came of the crash. `None`, without a crash, where that isn't known.
+    fn write_on(
+        &self,
+        _on: &Running,
+        _written: &Written,
+        _crash: &dyn Fn() -> Result<(), String>,
+    ) -> Option<(KeysDue, Result<(), String>)> {
         None
     }
 

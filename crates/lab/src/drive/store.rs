@@ -100,9 +100,13 @@ impl WorkDriver for StoreDriver {
         Ok(Box::new(Asking { loading, on, speaks: self.speaks }))
     }
 
-    fn write_on(&self, on: &Running, written: &Written) -> Option<KeysDue> {
-        let mut client = StoreClient::connect(on.address, self.speaks, WITHIN).ok()?;
-        written.write_on(&mut client)
+    fn write_on(
+        &self,
+        on: &Running,
+        written: &Written,
+        crash: &dyn Fn() -> Result<(), String>,
+    ) -> Option<(KeysDue, Result<(), String>)> {
+        written.write_on(|| StoreClient::connect(on.address, self.speaks, WITHIN), crash)
     }
 
     fn after_crash(&self, on: &Running, written: &Written, due: &KeysDue) -> AfterCrash {

@@ -25,6 +25,8 @@ use self::changed::{changed, differs, has_figures};
 use self::command::command;
 pub use self::events::{Early, Ended, Event, RunError, ToMake};
 use self::folder::Folder;
+use self::time_left::CutsMade;
+pub use self::time_left::TimeLeft;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
 use crate::place::client_hosts::{ClientHosts, NoHosts};
@@ -77,14 +79,15 @@ pub struct CutsDue {
 
 /// Finds out what a store survives. It is made of what lies above the lab.
 pub trait Ladder: std::fmt::Debug {
-    /// Cuts a store that is ready to be started off so many times in each way; `None` if it was
-    /// stopped on the way. What couldn't be checked is told in it.
+    /// Cuts a store that is ready to be started off so many times in each way, and tells each time
+    /// that it did; `None` if it was stopped on the way. What couldn't be checked is told in it.
     fn climb(
         &self,
         store: &Contender,
         host: &dyn Host,
         due: CutsDue,
         stop: &Stop,
+        was_cut: &mut dyn FnMut(),
     ) -> Option<Durability>;
 }
 
@@ -377,18 +380,19 @@ struct Intended<'a> {
     to_make: ToMake,
 }
 
-/// What is to be made of these trials, and of more where they may be added, by the seconds that
-/// some take.
-fn to_make(slots: Vec<&Slot>, more: &[Slot], seconds: impl Fn(&[&Slot]) -> f64) -> ToMake {
+/// What is to be made of these trials, and of more where they may be added, by the time that some
+/// take.
+fn to_make(slots: Vec<&Slot>, more: &[Slot], time: impl Fn(&[&Slot]) -> TimeLeft) -> ToMake {
     let all: Vec<&Slot> = slots.iter().copied().chain(more).collect();
-    let at_most = (!more.is_empty()).then(|| (all.len(), seconds(&all)));
-    ToMake { trials: slots.len(), seconds: seconds(&slots), at_most }
+    let at_most = (!more.is_empty()).then(|| (all.len(), time(&all)));
+    ToMake { trials: slots.len(), time: time(&slots), at_most }
 }
 
 /// What is still to be made of a run.
 fn still_to_make(run: &Run, study: &StudyFile) -> ToMake {
     to_make(missing(run).collect(), &pair::may_be_added(run), |slots| {
-        time_left::until_trials(run) + time_left::seconds(run, study, slots.iter().copied())
+        let cuts = time_left::until_trials(run, CutsMade::default());
+        cuts + time_left::of_trials(run, study, slots.iter().copied())
     })
 }
 
@@ -447,7 +451,14 @@ mod tests {
     struct NoLadder;
 
     impl Ladder for NoLadder {
-        fn climb(&self, _: &Contender, _: &dyn Host, _: CutsDue, _: &Stop) -> Option<Durability> {
+        fn climb(
+            &self,
+            _: &Contender,
+            _: &dyn Host,
+            _: CutsDue,
+            _: &Stop,
+            _: &mut dyn FnMut(),
+        ) -> Option<Durability> {
             panic!("nobody is cut off")
         }
     }
@@ -564,7 +575,8 @@ run = ["$BUILD/server"]
                 told.push(match event {
                     Event::Intends { study, contenders, plan, to_make } => {
                         let (name, profile) = (&study.name, &plan.profile);
-                        let ToMake { trials, seconds, .. } = to_make;
+                        let ToMake { trials, time, .. } = to_make;
+                        let seconds = time.seconds;
                         format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
                     }
                     Event::Preparing { contender, .. } => format!("preparing {contender}"),

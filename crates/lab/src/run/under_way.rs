@@ -25,6 +25,7 @@ use crate::plan::repeat::take_back_disturbed;
 use crate::plan::write_load::WriteLoad;
 use crate::ready::source_digest;
 use crate::run::folder::{self, Folder};
+use crate::run::time_left::CutsMade;
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
@@ -106,14 +107,20 @@ impl<'a> UnderWay<'a> {
                 continue;
             }
             tell(Event::CutsOff { store: &store.name, cuts });
-            let began = Instant::now();
             let machine = ThisMachine::new(&self.run.machine);
             let seed = self.run.plan.seed;
             let loads = WriteLoad::of(&self.run.plan.slots);
             let due = CutsDue { cuts, seed, loads };
-            let Some(seen) = self.ladder.climb(store, &machine, due, self.stop) else {
-                return Ok(false);
+            let (began, mut made) = (Instant::now(), 0);
+            let mut was_cut = || {
+                made += 1;
+                let of_store = CutsMade { cuts: made, seconds: began.elapsed().as_secs_f64() };
+                let trials = time_left::of_trials(&self.run, &self.study.file, missing(&self.run));
+                let left = time_left::until_trials(&self.run, of_store) + trials;
+                tell(Event::WasCutOff { store: &store.name, made, left });
             };
+            let seen = self.ladder.climb(store, &machine, due, self.stop, &mut was_cut);
+            let Some(seen) = seen else { return Ok(false) };
             self.run.spent.cuts_s += began.elapsed().as_secs_f64();
             self.run.durability.push(seen);
             self.keep(Folder::write)?;
@@ -123,13 +130,14 @@ impl<'a> UnderWay<'a> {
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, RunError> {
         let was_open = still_to_make(&self.run, &self.study.file).at_most.is_some();
+        let known = self.run.durability.len();
         if !self.cut_stores_off(tell)? {
             return Ok(Some(Early::Interrupted));
         }
         if pair::plan_each_class(&mut self.run) {
             self.keep(Folder::write)?;
         }
-        if was_open {
+        if was_open || self.run.durability.len() > known {
             tell(Event::ClassesKnown(still_to_make(&self.run, &self.study.file)));
         }
         for phase in PaceKind::ALL {
@@ -213,9 +221,9 @@ impl<'a> UnderWay<'a> {
                 continue;
             }
             let left = self.left();
-            let (trials, seconds) =
-                (left.len(), time_left::seconds(&self.run, &self.study.file, left));
-            tell(Event::Begins { slot, trials, seconds });
+            let (trials, left) =
+                (left.len(), time_left::of_trials(&self.run, &self.study.file, left));
+            tell(Event::Begins { slot, trials, left });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
             let failed = trial.evidence.work.is_none() || trial.evidence.hung();
@@ -224,8 +232,8 @@ impl<'a> UnderWay<'a> {
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
             self.keep(|folder, _| folder.append(&trial))?;
             self.run.trials.push(trial.clone());
-            let seconds = time_left::seconds(&self.run, &self.study.file, self.left());
-            tell(Event::Ended { trial: &trial, seconds });
+            let left = time_left::of_trials(&self.run, &self.study.file, self.left());
+            tell(Event::Ended { trial: &trial, left });
             if self.is_given_up(&slot.contender) {
                 tell(Event::GivenUp(&slot.contender));
             }

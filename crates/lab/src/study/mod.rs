@@ -216,7 +216,8 @@ impl StudyFile {
         self.driver.get_ref().study()
     }
 
-    /// Seconds that a trial takes beside start, contract, warm-up, window and stop.
+    /// Seconds that a trial takes beside start, contract, warm-up, window and stop; of stores, at
+    /// least.
     pub(crate) fn more_s(&self, setting: &Setting) -> f64 {
         kinds::of(self.kind()).more_s(self, setting)
     }
