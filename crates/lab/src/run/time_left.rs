@@ -82,7 +82,7 @@ pub(super) fn of_trials<'a>(
     let seen = Seen::of(run, study);
     let of_one = |slot: &Slot| TimeLeft {
         seconds: run.plan.measure_s + warmup_s(run, slot) + seen.overhead_s(study, slot),
-        is_least: study.kind().keeps_data() && !seen.has(slot),
+        is_least: study.kind().keeps_data() && seen.of_load(slot).is_none(),
     };
     slots.into_iter().map(of_one).sum()
 }
@@ -113,19 +113,13 @@ pub(super) fn warmup_s(run: &Run, slot: &Slot) -> f64 {
     contender.map_or(run.plan.warmup_s, |contender| run.plan.warmup_s_of(contender))
 }
 
-/// What the trials made took beside warm-up and window.
+/// Seconds that the trials made took beside warm-up and window.
 #[derive(Default)]
 struct Seen<'a> {
-    /// Seconds, but for those that the study's file tells of.
-    around: Likes<'a>,
-    /// How many times what the study's file tells of the filling of stores it took.
-    filling: Likes<'a>,
-}
-
-/// Means of the trials of one contender under one load, of one contender, and of all.
-#[derive(Default)]
-struct Likes<'a> {
+    /// All of them, of one contender under one load.
     of_load: BTreeMap<(&'a str, &'a Setting), Mean>,
+    /// Those that the study's file tells nothing of: the filling of a store under one load, with
+    /// so many connections, says little of that under another.
     of_contender: BTreeMap<&'a str, Mean>,
     of_all: Mean,
 }
@@ -147,22 +141,6 @@ impl Mean {
     }
 }
 
-impl<'a> Likes<'a> {
-    fn add(&mut self, slot: &'a Slot, value: f64) {
-        self.of_load.entry((slot.contender.as_str(), &slot.setting)).or_default().add(value);
-        self.of_contender.entry(slot.contender.as_str()).or_default().add(value);
-        self.of_all.add(value);
-    }
-
-    /// The mean of those most like this one.
-    fn most_like(&self, slot: &Slot) -> Option<f64> {
-        let contender = slot.contender.as_str();
-        let of_load = self.of_load.get(&(contender, &slot.setting)).and_then(|mean| mean.value());
-        let of_contender = || self.of_contender.get(contender).and_then(|mean| mean.value());
-        of_load.or_else(of_contender).or_else(|| self.of_all.value())
-    }
-}
-
 impl<'a> Seen<'a> {
     fn of(run: &'a Run, study: &StudyFile) -> Seen<'a> {
         let mut seen = Seen::default();
@@ -171,27 +149,29 @@ impl<'a> Seen<'a> {
             if evidence.work.is_none() {
                 continue;
             }
-            let told_s = study.more_s(&slot.setting);
+            let contender = slot.contender.as_str();
+            let all_s = evidence.overhead_s - warmup_s(run, slot);
             let preload = evidence.store.as_ref().and_then(|store| store.preload.as_ref());
-            let more_s = preload.map_or(told_s, |preload| preload.seconds);
-            seen.around.add(slot, evidence.overhead_s - warmup_s(run, slot) - more_s);
-            if told_s > 0.0 && preload.is_some() {
-                seen.filling.add(slot, more_s / told_s);
-            }
+            let more_s =
+                preload.map_or_else(|| study.more_s(&slot.setting), |preload| preload.seconds);
+            seen.of_load.entry((contender, &slot.setting)).or_default().add(all_s);
+            seen.of_contender.entry(contender).or_default().add(all_s - more_s);
+            seen.of_all.add(all_s - more_s);
         }
         seen
     }
 
     fn overhead_s(&self, study: &StudyFile, slot: &Slot) -> f64 {
-        let is_store = study.kind().keeps_data();
-        let unseen_s = if is_store { STORE_OVERHEAD_S } else { OVERHEAD_S };
-        let around_s = self.around.most_like(slot).unwrap_or(unseen_s);
-        around_s + study.more_s(&slot.setting) * self.filling.most_like(slot).unwrap_or(1.0)
+        let unseen_s = if study.kind().keeps_data() { STORE_OVERHEAD_S } else { OVERHEAD_S };
+        let of_contender = || self.of_contender.get(&*slot.contender).and_then(|it| it.value());
+        let others = || of_contender().or_else(|| self.of_all.value()).unwrap_or(unseen_s);
+        let of_load = self.of_load(slot).and_then(Mean::value);
+        of_load.unwrap_or_else(|| others() + study.more_s(&slot.setting))
     }
 
-    /// Whether one of this contender under this load was made.
-    fn has(&self, slot: &Slot) -> bool {
-        self.around.of_load.contains_key(&(slot.contender.as_str(), &slot.setting))
+    /// What those of this contender under this load took, if one was made.
+    fn of_load(&self, slot: &Slot) -> Option<Mean> {
+        self.of_load.get(&(slot.contender.as_str(), &slot.setting)).copied()
     }
 }
 
@@ -274,8 +254,8 @@ mod tests {
             ((left.seconds * 10.0).round() / 10.0, left.is_least)
         };
         assert_eq!(told(&run, "a", &few), (21.3, false), "as it was");
-        assert_eq!(told(&run, "a", &many), (101.3, true), "as long for each key");
-        assert_eq!(told(&run, "b", &few), (21.3, true), "nobody has seen this one");
+        assert_eq!(told(&run, "a", &many), (1.4, true), "nobody has seen it filled so");
+        assert_eq!(told(&run, "b", &few), (1.3, true), "nobody has seen this one");
         assert!(told(&self::run(&[]), "a", &few).1, "nobody has seen any");
         let written = asks_of("write", 50_000);
         assert_eq!(told(&run, "a", &written), (1.3, true), "it isn't filled");
