@@ -143,14 +143,14 @@ elsewhere: proof ## what a busy processor costs work on another core (half a min
 SEED ?= 0
 simulate: RUNS ?= 100000
 simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each held to what truly happened (a minute)
-	cargo run --locked --release -p load --features simulator --example simulate -- $(RUNS) $(SEED)
+	cargo run --locked --release -p load --features simulator --bin simulate -- $(RUNS) $(SEED)
 
 instructions: ## instructions a request of the generator, as released (valgrind; a minute)
-	cargo build --locked --release -p load --features simulator --example instructions
+	cargo build --locked --release -p load --features simulator --bin instructions
 	@for load in closed pipelined open gets sets; do \
 		for requests in 20000 60000; do \
 			valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-				$(target)/release/examples/instructions $$load $$requests 2>&1 | \
+				$(target)/release/instructions $$load $$requests 2>&1 | \
 				sed -n 's/.*Collected : *//p'; \
 		done | paste -sd' ' | awk -v load=$$load '{ printf "%-10s %.1f\n", load, ($$2 - $$1) / 40000 }'; \
 	done

@@ -30,7 +30,7 @@ use result::plan::Value;
 use serde::Deserialize;
 
 use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage, Readiness, Sign, WorkDriver};
-use crate::contract::program::{Payloads, Told, drawn};
+use crate::contract::program::{Told, drawn, payloads_seed};
 use crate::place::Running;
 
 /// Between two looks whether the run is to end.
@@ -128,7 +128,7 @@ fn begins_after(seed: u64) -> Duration {
 /// What a program and what makes its records are started with alike.
 pub fn setting_and_seed(what: &Drive) -> Vec<String> {
     let parameters = what.slot.setting.values.iter().map(|(name, value)| (&**name, value));
-    let seed = Value::Number(Payloads::seed(what.seed()));
+    let seed = Value::Number(payloads_seed(what.seed()));
     parameters
         .chain([("seed", &seed)])
         .flat_map(|(name, value)| [format!("--{name}"), value.to_string()])
