@@ -394,9 +394,8 @@ impl Agent {
 
     /// What its part of a plan depends on.
     fn part(&self) -> Part {
-        let allowed = &self.facts().cpus;
-        let cpus = if self.host.cpus.is_empty() { allowed } else { &self.host.cpus };
-        Part { weight: cpus.len().max(1) as u32, cpus: cpus.clone() }
+        let cpus = cpus(&self.host, self.facts());
+        Part { weight: cpus.len().max(1) as u32, cpus: cpus.to_vec() }
     }
 
     /// What it saw of a run that was to start at this moment.
@@ -426,6 +425,11 @@ impl Agent {
         self.clock = after.unwrap_or(clock);
         seen
     }
+}
+
+/// The processors of a host's load: those that the user names, or all that it is allowed.
+pub fn cpus<'a>(host: &'a Host, facts: &'a HostFacts) -> &'a [usize] {
+    if host.cpus.is_empty() { &facts.cpus } else { &host.cpus }
 }
 
 /// All that hosts saw, and its sum.

@@ -11,6 +11,8 @@
 //!
 //! - [`wire`]: what hub and agent say;
 //! - [`agent`]: the agent's life;
+//! - [`client`]: a client's process, which the agent starts, and which bakeoff starts for a load that
+//!   comes from its own machine;
 //! - [`pipe`]: an agent as the hub has it, a process with lines both ways;
 //! - [`clock`]: how far two machines' clocks are apart, and the bound of that;
 //! - [`split`]: a host's part of a plan;
@@ -18,6 +20,7 @@
 //! - [`seen`]: what came of a run, host by host, and together.
 
 pub mod agent;
+pub mod client;
 pub mod clock;
 pub mod hub;
 mod pipe;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durability::OfRun;
+use lab::place::client_hosts::NoHosts;
 use lab::plan::{Choice, Length};
 use lab::run::folder::FolderError;
-use lab::run::{Early, Ended, Options, RunError};
+use lab::run::{Early, Ended, Ladder, Options, RunError};
 use load::Stop;
 use report::export::Format;
 use result::finding::Verdict;
@@ -20,6 +21,7 @@ use result::{Run, State, shell};
 use self::progress::Progress;
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
+use super::hosts;
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::{print, tell_of_report, write};
@@ -76,6 +78,9 @@ pub struct RunArguments {
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long, conflicts_with = "resume")]
     seed: Option<u64>,
+    /// The load comes from these hosts, not from this machine: docs/hosts.md
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
     /// Go on with an unfinished run, by its folder
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
@@ -136,12 +141,26 @@ pub fn run(arguments: RunArguments) -> ExitCode {
             return BAD_INPUT.into();
         }
     };
+    let hosts = match arguments.hosts.as_deref().map(hosts::of_study).transpose() {
+        Ok(hosts) => hosts,
+        Err(sentence) => {
+            complain("run", &sentence);
+            return BAD_INPUT.into();
+        }
+    };
     let progress = Progress::new();
     let mut tell = |event: lab::run::Event| progress.tell(&event);
     keeper::leftovers::remove();
     let ended = match &arguments.resume {
-        Some(folder) => lab::run::resume(&studies, folder, &OfRun, &stop, &mut tell),
-        None => lab::run::new(&options(&arguments, studies, study), &OfRun, &stop, &mut tell),
+        Some(folder) => {
+            let helpers = (hosts.as_ref(), &OfRun as &dyn Ladder);
+            lab::run::resume(&studies, folder, helpers, &stop, &mut tell)
+        }
+        None => {
+            let hosts = arguments.hosts.clone().zip(hosts);
+            let options = Options { hosts, ..options(&arguments, studies, study) };
+            lab::run::new(&options, &OfRun, &stop, &mut tell)
+        }
     };
     drop(progress);
     match ended {
@@ -182,6 +201,7 @@ fn options(arguments: &RunArguments, studies: PathBuf, study: String) -> Options
             },
         },
         seed: arguments.seed,
+        hosts: None,
     }
 }
 
@@ -191,7 +211,8 @@ pub fn exit_code(error: &RunError) -> u8 {
         RunError::Interrupted => INTERRUPTED,
         RunError::Nobody => INCOMPLETE,
         RunError::Folder(FolderError::Make { .. } | FolderError::Write { .. })
-        | RunError::Load(load::Error::System { .. }) => SYSTEM,
+        | RunError::Load(load::Error::System { .. })
+        | RunError::Hosts(NoHosts::Lost(_)) => SYSTEM,
         _ => BAD_INPUT,
     }
 }

@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("hosts", &["keeper", "load"]),
     ("yardstick", &[]),
     ("judge", &["histogram", "result"]),
-    ("lab", &["histogram", "judge", "keeper", "load", "result", "yardstick"]),
+    ("lab", &["histogram", "hosts", "judge", "keeper", "load", "result", "yardstick"]),
     ("durability", &["keeper", "lab", "load", "result"]),
     ("museum", &["histogram", "judge", "keeper", "lab", "load", "result", "yardstick"]),
     ("report", &["histogram", "result"]),

@@ -420,6 +420,7 @@ mod tests {
     use judge::samples::run_of;
     use result::plan::{Cores, Plan, Setting, Slot};
 
+    use super::super::LoadFrom;
     use super::*;
 
     fn said(text: &str) -> Result<Said, String> {
@@ -543,7 +544,14 @@ mod tests {
         let setting = Setting::closed(1, Cores::One, true);
         let slot = Slot { number: 0, block: 0, contender: "p".into(), twin: false, setting };
         let plan = Plan { measure_s: 0.6, ..run_of(&[], vec![]).plan };
-        let what = Drive { plan: &plan, slot: &slot, warmup_s: 0.4, rate: None, cpus: &[] };
+        let what = Drive {
+            plan: &plan,
+            slot: &slot,
+            warmup_s: 0.4,
+            rate: None,
+            cpus: &[],
+            from: LoadFrom::Here,
+        };
         let arguments = ProgramDriver::default().arguments(&what);
         assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.400"]);
     }

@@ -344,6 +344,7 @@ fn measure(
         command: command(headers, seed),
         runs: &arguments.runs,
         keeps_study: arguments.keep.is_none(),
+        hosts: None,
         ladder: &OfRun,
     };
     let progress = Progress::new();

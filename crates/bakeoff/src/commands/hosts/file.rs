@@ -1,6 +1,7 @@
 //! The user's file of hosts: who they are, and what leads there. It is never part of a study.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use hosts::Host;
@@ -13,9 +14,19 @@ const PAGE: &str = "docs/hosts.md";
 /// The longest name of a host: it stands in tables.
 const NAME_CHARS_MAX: usize = 40;
 
+/// What such a file says.
+#[derive(Debug)]
+pub struct HostsFile {
+    /// This machine, as the hosts reach it.
+    pub address: Option<IpAddr>,
+    /// The hosts, in the order of their names.
+    pub hosts: Vec<Host>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
+    address: Option<IpAddr>,
     host: BTreeMap<Spanned<String>, HostContent>,
 }
 
@@ -28,11 +39,11 @@ struct HostContent {
     cpus: Vec<usize>,
 }
 
-/// Reads the hosts of a file, in the order of their names.
+/// Reads a file of hosts.
 ///
 /// # Errors
 /// What is wrong with it: file, line and sentence.
-pub fn read(path: &Path) -> Result<Vec<Host>, String> {
+pub fn read(path: &Path) -> Result<HostsFile, String> {
     let content: Content = toml_file::read(path, PAGE).map_err(|error| match error {
         Unusable::Read { .. } => format!("{error}; {PAGE} has an example"),
         Unusable::Content { path, line, column, what, text } if what.starts_with("invalid") => {
@@ -76,14 +87,14 @@ pub fn read(path: &Path) -> Result<Vec<Host>, String> {
             cpus: host.cpus,
         });
     }
-    Ok(hosts)
+    Ok(HostsFile { address: content.address, hosts })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<Vec<Host>, String> {
+    fn read_text(text: &str) -> Result<HostsFile, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts.toml");
         std::fs::write(&path, text).unwrap();
@@ -92,13 +103,14 @@ mod tests {
 
     #[test]
     fn hosts_are_read_in_the_order_of_their_names() {
-        let hosts = read_text(
-            "[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
+        let HostsFile { address, hosts } = read_text(
+            "address = \"10.77.0.1\"\n[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
              \"/opt/bakeoff\"\n[host.c1]\nreach = []\ncpus = [0, 1]\n",
         )
         .unwrap();
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["c1", "c2"]);
+        assert_eq!(address, Some([10, 77, 0, 1].into()));
         assert_eq!(hosts[0].cpus, [0, 1]);
         assert_eq!(hosts[1].binary.as_deref(), Some("/opt/bakeoff"));
     }
@@ -110,6 +122,7 @@ mod tests {
             let why = read_text(text).unwrap_err();
             assert!(why.contains("hosts.toml") && why.contains(says), "{why}");
         };
+        refused("address = \"here\"\n[host.c1]\nreach = []\n", ":1:");
         refused("", "missing key `host`");
         refused("[host]\n", "it names no host");
         refused("[host.c1]\nbinary = \"x\"\n", "missing key `reach`");

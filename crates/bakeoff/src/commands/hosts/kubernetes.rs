@@ -86,7 +86,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts.toml");
         std::fs::write(&path, lines).unwrap();
-        let hosts = file::read(&path).unwrap();
+        let hosts = file::read(&path).unwrap().hosts;
         assert_eq!(hosts.len(), 12);
         for host in &hosts {
             let number = host.name.strip_prefix("pod-").unwrap();

@@ -8,7 +8,7 @@ pub mod file;
 mod install;
 mod kubernetes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -17,9 +17,11 @@ use hosts::hub::Hub;
 use hosts::wire::{Build, PROTOCOL};
 use hosts::{Host, HostError};
 use ipnet::IpNet;
+use lab::place::client_hosts::ClientHosts;
 use report::text::visible;
 use report::units;
 
+use self::file::HostsFile;
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
@@ -80,7 +82,7 @@ pub fn run(arguments: &HostsArguments) -> ExitCode {
         Err(why) => return failed(BAD_INPUT, &why),
     }
     let hosts = match file::read(&arguments.file) {
-        Ok(hosts) => hosts,
+        Ok(file) => file.hosts,
         Err(why) => return failed(BAD_INPUT, &why),
     };
     let done = match arguments.action {
@@ -105,6 +107,22 @@ fn print(text: &str) -> ExitCode {
 fn failed(code: u8, why: &str) -> ExitCode {
     complain("hosts", why);
     code.into()
+}
+
+/// The hosts of a file, for the load of a study.
+///
+/// # Errors
+/// What is wrong with the file, or with this program.
+pub fn of_study(path: &Path) -> Result<ClientHosts, String> {
+    let HostsFile { address, hosts } = file::read(path)?;
+    let address = address.ok_or_else(|| {
+        format!(
+            "{}: missing key `address`: this machine, as the hosts reach it, where contenders are \
+             to listen",
+            path.display()
+        )
+    })?;
+    Ok(ClientHosts { address, hosts, build: own_build()? })
 }
 
 /// Greets these hosts.

@@ -39,7 +39,7 @@ impl Clients {
     /// Where the file of hosts is wrong, or a host can't be reached.
     pub fn of(arguments: &LoadArguments, plan: &Plan) -> Result<Clients, Failure> {
         let Some(path) = &arguments.hosts else { return Ok(Clients::Here) };
-        let hosts = file::read(path).map_err(Failure::bad_input)?;
+        let hosts = file::read(path).map_err(Failure::bad_input)?.hosts;
         let hub = greet(&hosts).map_err(Failure::of_hosts)?;
         let (own, target) = (boot_id(), plan.target.address.ip());
         let elsewhere = hub.hosts().find(|(_, facts, _)| facts.boot_id != own);
