@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere hosts measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -139,6 +139,11 @@ bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no p
 
 elsewhere: proof ## what a busy processor costs work on another core (half a minute)
 	$(proof) elsewhere $(or $(ARGS),--write docs/measured/elsewhere.md)
+
+hosts: ## load from several hosts by ssh, Slurm and a stand-in for kubectl, and all ways to fail (as root; ten minutes)
+	@setup/install hosts
+	cargo build --locked --release -p bakeoff -p proof
+	$(proof) hosts $(or $(ARGS),--write docs/measured/hosts.md)
 
 SEED ?= 0
 simulate: RUNS ?= 100000

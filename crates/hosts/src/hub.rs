@@ -76,7 +76,7 @@ impl Hub {
         let agents = hosts.iter().enumerate().map(|(number, host)| {
             Agent::reach(host, build, number, to.clone()).map_err(|error| HostError {
                 host: host.name.clone(),
-                what: format!("starting {}: {error}", host.reach.join(" ")),
+                what: format!("starting {}: {error}", host.shown(build)),
             })
         });
         let mut hub = Hub { agents: agents.collect::<Result<_, _>>()?, heard, runs: 0 };

@@ -43,10 +43,24 @@ pub struct Host {
 
 impl Host {
     /// The program to run there. One that was installed lies below the folder in which commands
-    /// begin there, and has its digest as its name.
+    /// begin there, and has its digest as its name. On this machine it is the one that runs.
     fn program(&self, build: &wire::Build) -> String {
-        let installed = || format!(".cache/bakeoff/{}", build.digest);
-        self.binary.clone().unwrap_or_else(installed)
+        match &self.binary {
+            Some(binary) => binary.clone(),
+            None if self.is_here() => "/proc/self/exe".into(),
+            None => format!(".cache/bakeoff/{}", build.digest),
+        }
+    }
+
+    /// What is started to reach it, for people.
+    fn shown(&self, build: &wire::Build) -> String {
+        let first = self.reach.first().cloned();
+        first.unwrap_or_else(|| self.program(build))
+    }
+
+    /// Whether it is this machine itself: nothing leads there.
+    pub fn is_here(&self) -> bool {
+        self.reach.is_empty()
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use hosts::Host;
-use lab::study::toml_file;
+use lab::study::toml_file::{self, Unusable};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -44,7 +44,14 @@ struct HostContent {
 /// # Errors
 /// What is wrong with it: file, line and sentence.
 pub fn read(path: &Path) -> Result<HostsFile, String> {
-    let content: Content = toml_file::read(path, PAGE).map_err(|error| error.to_string())?;
+    let content: Content = toml_file::read(path, PAGE).map_err(|error| match error {
+        Unusable::Read { .. } => format!("{error}; {PAGE} has an example"),
+        Unusable::Content { path, line, column, what, text } if what.starts_with("invalid") => {
+            let what = format!("{what}; {PAGE} has an example");
+            Unusable::Content { path, line, column, what, text }.to_string()
+        }
+        Unusable::Content { .. } => error.to_string(),
+    })?;
     let refuse = |span, what: &str| toml_file::refuse(path, span, what.into()).to_string();
     if content.host.is_empty() {
         return Err(format!("{}: it names no host; {PAGE} has an example", path.display()));
@@ -62,6 +69,13 @@ pub fn read(path: &Path) -> Result<HostsFile, String> {
             let what = "this is a command, word by word, and one word is empty; `[]` is this \
                         machine itself";
             return Err(refuse(host.reach.span(), what));
+        }
+        // A command in one piece would be looked for as a program of that name.
+        let program = words.first().filter(|it| it.contains(' ') && !Path::new(it).exists());
+        if let Some(program) = program {
+            let apart: Vec<&str> = program.split_whitespace().collect();
+            let what = format!("no program has this name; word by word it is {apart:?}");
+            return Err(refuse(host.reach.span(), &what));
         }
         if let Some(binary) = host.binary.as_ref().filter(|it| it.get_ref().trim().is_empty()) {
             return Err(refuse(binary.span(), "this is the path of bakeoff on that host"));
@@ -113,6 +127,17 @@ mod tests {
         refused("[host]\n", "it names no host");
         refused("[host.c1]\nbinary = \"x\"\n", "missing key `reach`");
         refused("[host.c1]\nreach = [\"ssh\", \"\"]\n", ":2:");
+        refused(
+            "[host.c1]\nreach = [\"ssh -T\", \"c1\"]\n",
+            "word by word it is [\"ssh\", \"-T\"]",
+        );
+        refused(
+            "[host.c1]\nreach = \"ssh c1\"\n",
+            ":2:9: invalid type: string \"ssh c1\", expected a list",
+        );
+        refused("[host.c1]\nreach = []\ncpus = [-1]\n", ":3:9:");
+        refused("[host.c1]\nreach = []\n[host.c1]\nreach = []\n", ":3:");
+        refused("[hosts.c1]\nreach = []\n", "did you mean `host`?");
         refused("[host.\"c 1\"]\nreach = []\n", ":1:");
         refused("[host.c1]\nreach = []\nbinary = \" \"\n", ":3:");
         refused("[host.c1]\nreach = []\nkey = 1\n", "unknown key");
