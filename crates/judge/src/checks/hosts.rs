@@ -10,6 +10,9 @@ const APART_SUSPECT: f64 = 1e-3;
 const APART_INVALID: f64 = 1e-2;
 /// A host that began so late, in µs, wasn't there when the others were.
 const LATE_US_MAX: f64 = 1_000.0;
+/// In a closed loop a host with less than this share of another's answers a connection is held up by
+/// its own link or machine.
+const ALIKE_SHARE_MIN: f64 = 0.5;
 /// Hosts aren't equally far from the contender where their fastest answers are apart by so many
 /// times, and by so many µs.
 const FARTHER_TIMES: f64 = 2.0;
@@ -19,9 +22,9 @@ const NONE_LOST: &str = "none lost";
 
 pub(super) const HOSTS: Check = Check {
     id: "hosts",
-    signal: "Of a load from several hosts: whether each told what it saw; how well its clock was known, and how far it moved; how much later than planned it began; its fastest answer.",
-    threshold: "none lost; clocks known within a thousandth of the window, invalid from a hundredth on; begun within 1 ms of the plan; the fastest answers of two hosts apart by less than twice, or by less than 200 µs",
-    why: "A load that was to come from three hosts and came from two is another load. Hosts measure times by their own clocks, and no time of an answer goes from one clock to another. But rates are added, so that the hosts' windows have to be one: a window that lies elsewhere by a thousandth adds a thousandth of its answers wrongly at most. A host that begins late leaves the others alone with the contender. Where hosts aren't equally far, a percentile of all is one of several networks.",
+    signal: "Of a load from several hosts: whether each told what it saw; how well its clock was known, and how far it moved; how much later than planned it began; its fastest answer. In a closed loop also its answers a connection.",
+    threshold: "none lost; clocks known within a thousandth of the window, invalid from a hundredth on; begun within 1 ms of the plan; in a closed loop each with half of another's answers a connection; the fastest answers of two hosts apart by less than twice, or by less than 200 µs",
+    why: "A load that was to come from three hosts and came from two is another load. Hosts measure times by their own clocks, and no time of an answer goes from one clock to another. But rates are added, so that the hosts' windows have to be one: a window that lies elsewhere by a thousandth adds a thousandth of its answers wrongly at most. A host that begins late leaves the others alone with the contender. In a closed loop a contender serves all connections alike. So a host with far fewer answers is held up by its own link or machine, and the sum is less than the contender can do. Where hosts aren't equally far, a percentile of all is one of several networks.",
     fix: "See why the host was lost: its last words are in the sentence. For clocks, measure for longer, or reach the host by a shorter way. For distance, use hosts of one network.",
     scope: Scope::Anyway(look),
 };
@@ -35,6 +38,7 @@ fn look(seen: &TrialSeen) -> Option<Word> {
     let found = lost(&hosts)
         .or_else(|| apart(&hosts, seen.work()?.seconds))
         .or_else(|| late(&hosts))
+        .or_else(|| slower(&hosts).filter(|_| !seen.is_open_loop()))
         .or_else(|| unequally_far(&hosts));
     Some(found.unwrap_or_else(|| {
         let says = "Each host offered its part, at the same time as the others.";
@@ -69,6 +73,18 @@ fn late(hosts: &[&HostSide]) -> Option<Word> {
     (latest.began_late_us > LATE_US_MAX).then(|| {
         let value = format!("host {} {:.1} ms late", latest.name, latest.began_late_us / 1e3);
         Word::suspect(value, "A host began late: until then the load was less.")
+    })
+}
+
+fn slower(hosts: &[&HostSide]) -> Option<Word> {
+    let each = |host: &HostSide| host.done as f64 / f64::from(host.side.connections_asked.max(1));
+    let most = hosts.iter().map(|host| each(host)).fold(0.0, f64::max);
+    let slowest = hosts.iter().min_by(|a, b| each(a).total_cmp(&each(b)))?;
+    (each(slowest) < ALIKE_SHARE_MIN * most).then(|| {
+        let share = percent(each(slowest) / most);
+        let says = "A host's link or machine was the limit of its part: the server can do more.";
+        let value = format!("host {} {share} of another's answers a connection", slowest.name);
+        Word::suspect(value, says)
     })
 }
 
@@ -125,6 +141,17 @@ mod tests {
         assert_eq!(with(3_000.0, -900.0), Verdict::Valid);
         assert_eq!(with(3_000.0, -1_100.0), Verdict::Suspect);
         assert_eq!(with(50_000.0, 0.0), Verdict::Invalid);
+    }
+
+    /// Else what a narrow link lets through would pass for what the contender can do.
+    #[test]
+    fn a_host_with_far_fewer_answers_than_another_is_named() {
+        let with =
+            |share: f64| after(|hosts| hosts[1].done = (share * hosts[0].done as f64) as u64);
+        assert_eq!(with(0.6).verdict, Verdict::Valid);
+        let word = with(0.1);
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.value.starts_with("host c2 10.0 %"), "{}", word.value);
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Field<'_> {
 
 /// Whether a warning of this name is about hosts, and not about the server.
 fn is_of_hosts(id: &str) -> bool {
-    ["clocks_apart", "host_began_late", "unequally_far"].contains(&id)
+    ["clocks_apart", "host_began_late", "host_slower", "unequally_far"].contains(&id)
 }
 
 /// What a load told.

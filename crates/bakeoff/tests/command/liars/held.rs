@@ -146,6 +146,10 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "a_host_that_begins_late_or_is_farther_away_is_named",
             ),
             test(
+                "So a host with far fewer answers is held up by its own link or machine, and the sum is less than the contender can do.",
+                "a_host_with_far_fewer_answers_than_another_is_named",
+            ),
+            test(
                 "Where hosts aren't equally far, a percentile of all is one of several networks.",
                 "a_host_that_begins_late_or_is_farther_away_is_named",
             ),
