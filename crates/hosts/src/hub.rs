@@ -5,6 +5,7 @@
 //! it the others are stopped, and tell what they saw; their load is not redistributed.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use load::agent::SILENT_MAX;
 use load::outcome::Second;
 use load::{Moment, News, Outcome, Plan, Progress, Stop};
 
+use crate::agent::boot_id;
 use crate::clock::{self, Offset};
 use crate::pipe::{Heard, Pipe};
 use crate::seen::{HostSeen, Together};
@@ -105,6 +107,19 @@ impl Hub {
     /// The hosts, what they are, and what is known of their clocks.
     pub fn hosts(&self) -> impl Iterator<Item = (&Host, &HostFacts, Offset)> {
         self.agents.iter().map(|agent| (&agent.host, agent.facts(), agent.clock))
+    }
+
+    /// Why not all hosts can reach a server of this machine at an address, for people; `None` where
+    /// nothing speaks against it.
+    pub fn complaint(&self, address: IpAddr) -> Option<String> {
+        let own = boot_id();
+        let mut elsewhere = self.hosts().filter(|(_, facts, _)| facts.boot_id != own);
+        let (host, ..) = elsewhere.next().filter(|_| address.is_loopback())?;
+        Some(format!(
+            "{address} is on each host the host itself: give the address at which {} reaches the \
+             server",
+            host.name
+        ))
     }
 
     /// Runs a plan on all hosts together, to its end or until stopped.

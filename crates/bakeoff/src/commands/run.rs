@@ -165,7 +165,7 @@ pub fn run(arguments: RunArguments) -> ExitCode {
     drop(progress);
     match ended {
         Ok(ended) => {
-            let code = finish("run", &ended);
+            let code = finish("run", &ended, arguments.hosts.as_deref());
             let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
             worst(&[code, exported]).into()
         }
@@ -217,12 +217,12 @@ pub fn exit_code(error: &RunError) -> u8 {
     }
 }
 
-/// Shows what was measured, and says with which command to go on where trials are missing. Gives
-/// the exit code.
-pub fn finish(command: &str, ended: &Ended) -> u8 {
+/// Shows what was measured, and says with which command to go on where trials are missing: with the
+/// file of the load's hosts, where it came from some. Gives the exit code.
+pub fn finish(command: &str, ended: &Ended, hosts: Option<&Path>) -> u8 {
     let run = &ended.run;
     let here = shown(ended.folder.path());
-    let to_go_on = to_go_on(&here);
+    let to_go_on = to_go_on(&here, hosts);
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
     let told = tell_of_report(command, printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {
@@ -260,8 +260,10 @@ pub fn finish(command: &str, ended: &Ended) -> u8 {
 }
 
 /// The command that goes on with a run, which knows where its study is, as a shell reads it.
-fn to_go_on(folder: &Path) -> String {
-    format!("bakeoff run --resume {}", shell::word(&folder.to_string_lossy()))
+fn to_go_on(folder: &Path, hosts: Option<&Path>) -> String {
+    let word = |path: &Path| shell::word(&path.to_string_lossy()).into_owned();
+    let hosts = hosts.map_or(String::new(), |file| format!(" --hosts {}", word(file)));
+    format!("bakeoff run --resume {}{hosts}", word(folder))
 }
 
 /// Whether all planned trials were made, and no contender failed in one.
@@ -289,7 +291,9 @@ mod tests {
 
     #[test]
     fn the_command_that_goes_on_can_be_pasted() {
-        assert_eq!(to_go_on(Path::new("runs/web-1")), "bakeoff run --resume runs/web-1");
-        assert_eq!(to_go_on(Path::new("/my runs/w")), "bakeoff run --resume '/my runs/w'");
+        assert_eq!(to_go_on(Path::new("runs/web-1"), None), "bakeoff run --resume runs/web-1");
+        assert_eq!(to_go_on(Path::new("/my runs/w"), None), "bakeoff run --resume '/my runs/w'");
+        let with_hosts = to_go_on(Path::new("runs/w"), Some(Path::new("hosts.toml")));
+        assert_eq!(with_hosts, "bakeoff run --resume runs/w --hosts hosts.toml");
     }
 }

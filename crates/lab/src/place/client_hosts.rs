@@ -6,6 +6,7 @@ use hosts::agent::boot_id;
 use hosts::hub::Hub;
 use hosts::wire::Build;
 use hosts::{Host, HostError};
+use keeper::text::harmless;
 use result::plan::ClientHost;
 
 /// The hosts of a run, and how they reach the contenders.
@@ -45,24 +46,16 @@ impl ClientHosts {
         })?;
         let hub = Hub::greet(&self.hosts, &self.build)?;
         let here = boot_id();
-        let greeted: Vec<ClientHost> = hub
-            .hosts()
-            .map(|(host, facts, _)| ClientHost {
-                name: host.name.clone(),
-                kernel: facts.kernel.clone(),
-                cpus: hosts::hub::cpus(host, facts).to_vec(),
-                is_here: facts.boot_id == here,
-            })
-            .collect();
-        let elsewhere = greeted.iter().find(|host| !host.is_here);
-        match elsewhere.filter(|_| address.is_loopback()) {
-            Some(host) => Err(NoHosts::Unfit(format!(
-                "{address} is on each host the host itself: give the address at which {} reaches \
-                 this machine",
-                host.name
-            ))),
-            None => Ok(greeted),
+        if let Some(why) = hub.complaint(address) {
+            return Err(NoHosts::Unfit(why));
         }
+        let greeted = hub.hosts().map(|(host, facts, _)| ClientHost {
+            name: host.name.clone(),
+            kernel: harmless(&facts.kernel),
+            cpus: hosts::hub::cpus(host, facts).to_vec(),
+            is_here: facts.boot_id == here,
+        });
+        Ok(greeted.collect())
     }
 
     /// Those that a setting's load comes from: so many, the first of the file, or all.

@@ -19,7 +19,7 @@ const OVERHEAD_S: f64 = 0.5;
 /// The same of a store, at least.
 const STORE_OVERHEAD_S: f64 = 0.2;
 /// Seconds that a cut takes, at least, until the first was made: a second or two of writing, two
-/// starts, and reading all back.
+/// starts, and reading all back. In the kept run of `studies/kv` 35 cuts took 2.8 s each.
 const CUT_S: f64 = 1.6;
 
 /// How long something will take.

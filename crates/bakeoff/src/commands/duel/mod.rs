@@ -351,7 +351,7 @@ fn measure(
     let ended = lab::run::of_study(asked, stop, &mut |event| progress.tell(&event));
     drop(progress);
     let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
-    let code = finish("duel", &ended);
+    let code = finish("duel", &ended, None);
     let other = requests.and_then(|requests| other_lengths(requests, &ended.run));
     other.iter().for_each(|it| note(it));
     if arguments.keep.is_some() {
