@@ -693,6 +693,26 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_several_answers_says_so() {
+        let target = Target { address: answering(), authority: "x".into(), path: "/".into() };
+        let plan = Plan {
+            connections: 200,
+            threads: 1,
+            until: Until::Elapsed(Duration::from_millis(300)),
+            ..Plan::new(target, vec![Request::get("/")])
+        };
+        let gathers_us = |plan: &Plan| {
+            let seen = run(plan, &Stop::default(), &mut |_| {}).unwrap();
+            (seen.threads[0].gathers_us, seen.threads[0].backend == "io_uring")
+        };
+        let (told, may_gather) = gathers_us(&plan);
+        assert!(told <= 50.0 && (told > 0.0 || !may_gather), "{told}");
+        let paced = Plan { arrivals: Arrivals::Constant(1_000.0), ..plan.clone() };
+        let few = Plan { connections: 20, ..plan };
+        assert_eq!([&paced, &few].map(|plan| gathers_us(plan).0), [0.0; 2]);
+    }
+
+    #[test]
     fn what_the_first_requests_cost_is_told_as_well() {
         let connections = 500;
         let target = Target { address: answering(), authority: "x".into(), path: "/".into() };

@@ -36,6 +36,7 @@ pub fn run(arguments: &ClosedArguments, interrupt: &Interrupt) -> Result<bool, S
         url: nginx.url("/"),
         connections: arguments.connections,
         keep_alive: false,
+        rate: None,
         seconds: arguments.seconds,
         cpu: place.client,
         pipeline: None,

@@ -89,6 +89,7 @@ fn resident_kib(
         url: nginx.url("/"),
         connections,
         keep_alive: true,
+        rate: None,
         seconds,
         cpu: place.client,
         pipeline: None,

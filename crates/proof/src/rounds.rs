@@ -29,6 +29,8 @@ pub struct Cell {
     pub path: String,
     /// What pipelining is measured with, if it is that.
     pub pipelining: Option<Pipelining>,
+    /// Requests a second of an open loop; `None` of a closed one.
+    pub rate: Option<u32>,
 }
 
 /// A load by which it is measured what pipelining changes: with it, or without.
@@ -52,22 +54,28 @@ pub enum Answers {
 impl Cell {
     /// So many connections that are kept.
     pub fn kept_alive(connections: u32) -> Cell {
-        Cell { close: false, connections, path: "/".into(), pipelining: None }
+        Cell { close: false, connections, path: "/".into(), pipelining: None, rate: None }
     }
 
     /// Its name for people.
     pub fn in_words(&self) -> String {
-        let mode = match self.pipelining {
-            Some(pipelining) => pipelining.in_words(),
-            None if self.close => "a connection a request".into(),
-            None => "kept alive".into(),
+        let mode = match (self.pipelining, self.rate) {
+            (Some(pipelining), _) => pipelining.in_words(),
+            (None, Some(rate)) => format!("{} requests a second", whole(rate.into())),
+            (None, None) if self.close => "a connection a request".into(),
+            (None, None) => "kept alive".into(),
         };
         format!("{} connections, {mode}", whole(self.connections.into()))
     }
 
     /// Whether the client can put on this load.
     fn allows(&self, tool: Tool) -> bool {
-        tool.can(!self.close).is_ok() && (self.pipelining.is_none() || tool.pipelines())
+        let has_loop = match self.rate {
+            Some(_) => tool.has_open_loop(),
+            None => tool.has_closed_loop(),
+        };
+        let pipelines = self.pipelining.is_none() || tool.pipelines();
+        tool.can(!self.close).is_ok() && has_loop && pipelines
     }
 }
 
@@ -82,13 +90,19 @@ impl Pipelining {
     }
 }
 
-/// The loads without a pipeline, those that are kept apart from those that aren't.
+/// The loads without a pipeline: kept connections, others, and those of an open loop, apart.
 pub fn by_mode(cells: &[Cell]) -> Vec<(&'static str, Vec<&Cell>)> {
-    let of = |close| {
-        let is_of_it = move |cell: &&Cell| cell.close == close && cell.pipelining.is_none();
+    let of = |close, is_open| {
+        let is_of_it = move |cell: &&Cell| {
+            (cell.close, cell.rate.is_some()) == (close, is_open) && cell.pipelining.is_none()
+        };
         cells.iter().filter(is_of_it).collect::<Vec<&Cell>>()
     };
-    let modes = [("Kept alive", of(false)), ("A connection a request", of(true))];
+    let modes = [
+        ("Kept alive", of(false, false)),
+        ("A connection a request", of(true, false)),
+        ("An open loop, at half of what was answered at most", of(false, true)),
+    ];
     modes.into_iter().filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
@@ -120,6 +134,11 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// One round, of a second: to know what can be asked.
+    pub fn once() -> Effort {
+        Effort { rounds: 1, seconds: 1, quick: false }
+    }
+
     /// How often each client is put to each load.
     pub fn rounds(&self) -> u32 {
         if self.quick { 3 } else { self.rounds }
@@ -299,6 +318,7 @@ pub fn measure<'a>(
                     seconds: effort.seconds(),
                     cpu: place.client,
                     pipeline: (depth > 1).then_some(pipeline),
+                    rate: cell.rate,
                 };
                 let command = tool.command(&program, &load);
                 let ran = run(tool, &command, target, &load, interrupt);

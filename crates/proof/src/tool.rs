@@ -33,6 +33,10 @@ pub enum Tool {
     Hey,
     /// oha.
     Oha,
+    /// gcannon, which asks by io_uring as well and looks at no more than a status.
+    Gcannon,
+    /// wrk2, which is wrk with a rate and without anything else.
+    Wrk2,
 }
 
 /// What is asked of a client.
@@ -50,6 +54,8 @@ pub struct Load {
     pub cpu: usize,
     /// Whether requests go out without waiting for the answers of those before.
     pub pipeline: Option<Pipeline>,
+    /// Requests a second of an open loop; `None` for as many as are answered.
+    pub rate: Option<u32>,
 }
 
 /// Requests under way at once on a connection.
@@ -78,8 +84,8 @@ pub struct Count {
 /// Those that can be chosen.
 impl ValueEnum for Tool {
     fn value_variants<'a>() -> &'a [Tool] {
-        use Tool::{Ab, Bakeoff, BakeoffEpoll, H2load, Hey, Oha, Wrk};
-        &[Bakeoff, BakeoffEpoll, Tool::BARE, Wrk, Ab, H2load, Hey, Oha]
+        use Tool::{Ab, Bakeoff, BakeoffEpoll, Gcannon, H2load, Hey, Oha, Wrk, Wrk2};
+        &[Bakeoff, BakeoffEpoll, Tool::BARE, Wrk, Ab, H2load, Hey, Oha, Gcannon, Wrk2]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -110,6 +116,8 @@ impl Tool {
             Tool::H2load => "h2load",
             Tool::Hey => "hey",
             Tool::Oha => "oha",
+            Tool::Gcannon => "gcannon",
+            Tool::Wrk2 => "wrk2",
         }
     }
 
@@ -123,6 +131,8 @@ impl Tool {
                 in_path(self.name(), "setup/install bench")
             }
             Tool::Oha => in_path(self.name(), "cargo install oha"),
+            Tool::Gcannon => in_path(self.name(), "github.com/MDA2AV/gcannon"),
+            Tool::Wrk2 => in_path(self.name(), "github.com/giltene/wrk2"),
         }
     }
 
@@ -145,6 +155,26 @@ impl Tool {
         }
     }
 
+    /// Whether it can ask at a rate, whatever the answers take.
+    pub fn has_open_loop(self) -> bool {
+        match self {
+            Tool::Bakeoff
+            | Tool::BakeoffEpoll
+            | Tool::Older
+            | Tool::OlderEpoll
+            | Tool::Oha
+            | Tool::Wrk2 => true,
+            Tool::Rung(_) | Tool::Wrk | Tool::Ab | Tool::H2load | Tool::Hey | Tool::Gcannon => {
+                false
+            }
+        }
+    }
+
+    /// Whether it can ask as fast as it is answered.
+    pub fn has_closed_loop(self) -> bool {
+        self != Tool::Wrk2
+    }
+
     /// Whether it sends a request before it has the answer to the one before.
     pub fn pipelines(self) -> bool {
         match self {
@@ -153,14 +183,15 @@ impl Tool {
             | Tool::Older
             | Tool::OlderEpoll
             | Tool::Wrk
+            | Tool::Gcannon
             | Tool::H2load => true,
-            Tool::Rung(_) | Tool::Ab | Tool::Hey | Tool::Oha => false,
+            Tool::Rung(_) | Tool::Ab | Tool::Hey | Tool::Oha | Tool::Wrk2 => false,
         }
     }
 
     /// The command that puts the load on.
     pub fn command(self, program: &Path, load: &Load) -> Vec<String> {
-        let Load { url, connections, keep_alive, seconds, cpu, pipeline } = load;
+        let Load { url, connections, keep_alive, seconds, cpu, pipeline, rate } = load;
         let options = match self {
             Tool::Bakeoff | Tool::Older => {
                 format!("load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json -")
@@ -169,7 +200,9 @@ impl Tool {
                 "load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json - --backend epoll"
             ),
             Tool::Rung(rung) => rung.options(*connections, *seconds),
-            Tool::Wrk => format!("-t 1 -c {connections} -d {seconds}s --timeout 10s"),
+            Tool::Wrk | Tool::Wrk2 => {
+                format!("-t 1 -c {connections} -d {seconds}s --timeout 10s")
+            }
             // Its -t sets the number of requests as well, so -n comes after.
             Tool::Ab => format!("-q -r -s 10 -c {connections} -t {seconds} -n 50000000"),
             Tool::H2load => format!("--h1 -t 1 -c {connections} -D {seconds}s"),
@@ -177,6 +210,7 @@ impl Tool {
             Tool::Oha => {
                 format!("--no-tui --output-format json --redirect 0 -c {connections} -z {seconds}s")
             }
+            Tool::Gcannon => format!("-t 1 -c {connections} -d {seconds}s --json"),
         };
         let mode: &[&str] = match (self, *keep_alive) {
             (Tool::Ab, true) => &["-k"],
@@ -185,9 +219,11 @@ impl Tool {
                 Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll | Tool::Rung(_),
                 false,
             ) => &["--close"],
-            (Tool::Wrk | Tool::H2load, false) => &["-H", "Connection: close"],
+            (Tool::Wrk | Tool::Wrk2 | Tool::H2load, false) => &["-H", "Connection: close"],
             (Tool::Hey, false) => &["-disable-keepalive"],
             (Tool::Oha, false) => &["--disable-keepalive"],
+            // Requests of a connection.
+            (Tool::Gcannon, false) => &["-r", "1"],
         };
         let mut command = vec![program.display().to_string()];
         command.extend(options.split_ascii_whitespace().map(String::from));
@@ -196,8 +232,17 @@ impl Tool {
             command.extend(match self {
                 Tool::Wrk => vec!["-s".into(), script.display().to_string()],
                 Tool::H2load => vec!["-m".into(), depth.to_string()],
+                Tool::Gcannon => vec!["-p".into(), depth.to_string()],
                 _ => vec!["--pipeline".into(), depth.to_string()],
             });
+        }
+        if let Some(rate) = rate {
+            let option = match self {
+                Tool::Oha => "-q",
+                Tool::Wrk2 => "-R",
+                _ => "--rate",
+            };
+            command.extend([option.to_string(), rate.to_string()]);
         }
         command.push(url.clone());
         // What is for wrk's script comes last.
@@ -222,11 +267,12 @@ impl Tool {
         let counted = match self {
             Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => bakeoff(output),
             Tool::Rung(_) => bare(output),
-            Tool::Wrk => wrk(output),
+            Tool::Wrk | Tool::Wrk2 => wrk(output),
             Tool::Ab => ab(output),
             Tool::H2load => h2load(output),
             Tool::Hey => hey(output),
             Tool::Oha => oha(output),
+            Tool::Gcannon => gcannon(output),
         };
         counted.ok_or_else(|| {
             let start: String = output.chars().take(300).collect();
@@ -355,6 +401,20 @@ fn oha(output: &str) -> Option<Count> {
     Some(count)
 }
 
+/// What it had before it began to count, a tenth of a second, is not in it.
+fn gcannon(output: &str) -> Option<Count> {
+    let report: Value = serde_json::from_str(output).ok()?;
+    let sum = |name: &str, but: &str| {
+        let counts = report.get(name)?.as_object()?.iter().filter(|(key, _)| *key != but);
+        counts.map(|(_, count)| count.as_u64()).sum::<Option<u64>>()
+    };
+    Some(Count {
+        answers: report.get("status")?.get("2xx")?.as_u64()?,
+        errors: sum("status", "2xx")? + sum("errors", "")?,
+        seconds: report.get("elapsed_sec")?.as_f64()?,
+    })
+}
+
 /// What follows the label on the first line that has it.
 pub fn line_after<'a>(output: &'a str, label: &str) -> Option<&'a str> {
     output.lines().find_map(|line| line.trim_start().strip_prefix(label))
@@ -448,6 +508,42 @@ mod tests {
     }
 
     #[test]
+    fn gcannon_is_understood_with_and_without_failures() {
+        let output = |good: u64, not_found: u64, read: u64| {
+            format!(
+                "{{\"elapsed_sec\": 1.5, \"requests\": 99, \"status\": {{\"2xx\": {good}, \
+                 \"4xx\": {not_found}, \"other\": 0}}, \"errors\": {{\"connect\": 0, \
+                 \"read\": {read}}}}}"
+            )
+        };
+        assert_eq!(Tool::Gcannon.count(&output(90, 0, 0)), count(90, 0, 1.5));
+        assert_eq!(Tool::Gcannon.count(&output(80, 3, 4)), count(80, 7, 1.5));
+    }
+
+    #[test]
+    fn who_can_is_told_the_rate_and_others_are_not_put_to_it() {
+        for tool in Tool::value_variants().iter().filter(|tool| tool.has_open_loop()) {
+            let load = Load { rate: Some(12_345), ..kept(None) };
+            let command = tool.command(Path::new("/client"), &load);
+            assert!(command.contains(&"12345".to_string()), "{}: {command:?}", tool.name());
+        }
+        assert!(!Tool::Wrk.has_open_loop() && !Tool::Wrk2.has_closed_loop());
+    }
+
+    /// A load on seven connections that are kept.
+    fn kept(pipeline: Option<Pipeline>) -> Load {
+        Load {
+            url: "http://x/".into(),
+            connections: 7,
+            keep_alive: true,
+            seconds: 3,
+            cpu: 1,
+            pipeline,
+            rate: None,
+        }
+    }
+
+    #[test]
     fn what_is_no_output_of_the_client_is_an_error_that_shows_it() {
         for tool in Tool::value_variants() {
             let told = tool.count("unable to connect").unwrap_err();
@@ -459,15 +555,7 @@ mod tests {
     fn who_can_is_told_how_many_requests_are_under_way() {
         for tool in Tool::value_variants().iter().filter(|tool| tool.pipelines()) {
             let pipeline = Some(Pipeline { depth: 17, script: "/script".into() });
-            let load = Load {
-                url: "http://x/".into(),
-                connections: 7,
-                keep_alive: true,
-                seconds: 3,
-                cpu: 1,
-                pipeline,
-            };
-            let command = tool.command(Path::new("/client"), &load);
+            let command = tool.command(Path::new("/client"), &kept(pipeline));
             assert!(command.contains(&"17".to_string()), "{}: {command:?}", tool.name());
         }
     }
@@ -476,14 +564,7 @@ mod tests {
     fn only_a_load_of_single_requests_asks_for_closing() {
         for tool in Tool::value_variants() {
             let command = |keep_alive| {
-                let load = Load {
-                    url: "http://x/".into(),
-                    connections: 7,
-                    keep_alive,
-                    seconds: 3,
-                    cpu: 1,
-                    pipeline: None,
-                };
+                let load = Load { keep_alive, ..kept(None) };
                 tool.command(Path::new("/client"), &load)
             };
             assert_ne!(command(true), command(false), "{} doesn't tell them apart", tool.name());

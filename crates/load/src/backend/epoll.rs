@@ -172,8 +172,8 @@ impl Epoll {
         Some((self.setup.clock.now(), event))
     }
 
-    /// Asks the kernel what is ready, and waits for it for so long at most.
-    fn look_for_more(&mut self, at_most: Duration) -> io::Result<()> {
+    /// Asks the kernel what is ready, and waits for it for so long at most. Gives the time then.
+    fn look_for_more(&mut self, at_most: Duration) -> io::Result<u64> {
         let timeout = Timespec {
             tv_sec: at_most.as_secs() as i64,
             tv_nsec: i64::from(at_most.subsec_nanos()),
@@ -200,8 +200,9 @@ impl Epoll {
         unsafe { self.room.set_len(taken) };
         let of_connections = self.room.iter().filter(|event| event.data.u64() != WAKE);
         self.ready.extend(of_connections.copied());
-        self.arrivals.note(self.ready.len() as u64, self.setup.clock.now());
-        Ok(())
+        let now = self.setup.clock.now();
+        self.arrivals.note(self.ready.len() as u64, now);
+        Ok(now)
     }
 
     /// The connection that an event is of, unless it was closed meanwhile.
@@ -388,15 +389,15 @@ impl Backend for Epoll {
         }
     }
 
-    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         if !self.more.is_empty() {
-            return Ok(());
+            return Ok(self.now());
         }
         self.unread_now = self.unread.len();
         let is_more_there = self.unread_now > 0 || self.arrivals.begin_batch();
-        self.look_for_more(if is_more_there { Duration::ZERO } else { at_most })?;
+        let now = self.look_for_more(if is_more_there { Duration::ZERO } else { at_most })?;
         self.arrivals.begin_batch();
-        Ok(())
+        Ok(now)
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {

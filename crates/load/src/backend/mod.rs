@@ -110,6 +110,15 @@ impl Received {
     }
 }
 
+/// How a thread is woken for several events at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gathering {
+    /// So many events end a wait.
+    pub events: u32,
+    /// Fewer end it so long after it began.
+    pub within: Duration,
+}
+
 /// How often a backend went into the kernel so far, and for how much.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Calls {
@@ -161,8 +170,14 @@ pub(crate) trait Backend {
     fn close(&mut self, slot: Slot);
 
     /// Hands what is queued to the kernel and sleeps until something happened
-    /// or the time is over.
-    fn wait(&mut self, at_most: Duration) -> io::Result<()>;
+    /// or the time is over. Gives the time then.
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64>;
+
+    /// From now on fewer events than these end a wait only so long after it began; `None`: one
+    /// does at once. Whether the backend can do so.
+    fn gather(&mut self, _gathering: Option<Gathering>) -> bool {
+        false
+    }
 
     /// Takes the next event of those that [`Backend::wait`] brought, and when it
     /// had come.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use io_uring::types::{BufRingEntry, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter};
 
-use super::Received;
+use super::{Gathering, Received};
 
 /// Entries of the submission queue; more are handed over in parts.
 const QUEUE: u32 = 512;
@@ -55,17 +55,20 @@ impl Ring {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     flags: u32,
+    /// Whether several events can be waited for, and one a while later (Linux 6.12).
+    pub(crate) gathers: bool,
 }
 
 impl Wait {
     pub(crate) fn on(ring: &Ring) -> Wait {
         let mut flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
         flags.set(EnterFlags::NO_IOWAIT, ring.0.params().is_feature_no_iowait());
-        Wait { flags: flags.bits() }
+        Wait { flags: flags.bits(), gathers: ring.0.params().is_feature_min_timeout() }
     }
 
     /// Hands over what is queued, and waits until there is a completion that wasn't taken
-    /// yet, or the time is over, or a signal comes.
+    /// yet, or the time is over, or a signal comes. `None` is a time without end. With
+    /// `gathering` one completion is enough only a while after it began to wait.
     ///
     /// # Errors
     /// The kernel's.
@@ -75,16 +78,26 @@ impl Wait {
         submitter: &Submitter<'_>,
         submissions: &mut SubmissionQueue<'_>,
         completions: &mut CompletionQueue<'_>,
-        at_most: Duration,
+        at_most: Option<Duration>,
+        gathering: Option<Gathering>,
     ) -> io::Result<()> {
         submissions.sync();
         // Else the kernel would take those that were taken for a reason not to wait.
         completions.sync();
-        let timeout = Timespec::from(at_most);
-        let arguments = SubmitArgs::new().timespec(&timeout);
+        let timeout = at_most.map(Timespec::from);
+        let mut arguments = SubmitArgs::new();
+        if let Some(timeout) = &timeout {
+            arguments = arguments.timespec(timeout);
+        }
+        let mut enough = 1;
+        if let Some(gathering) = gathering {
+            enough = gathering.events;
+            arguments = arguments.min_wait_usec(gathering.within.as_micros() as u32);
+        }
         // SAFETY: with EXT_ARG the kernel reads just these arguments, within the call.
-        let entered =
-            unsafe { submitter.enter(submissions.len() as u32, 1, self.flags, Some(&arguments)) };
+        let entered = unsafe {
+            submitter.enter(submissions.len() as u32, enough, self.flags, Some(&arguments))
+        };
         submissions.sync();
         match entered {
             Ok(_) => Ok(()),

@@ -83,14 +83,14 @@ impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
         self.events.retain(|(_, event)| event.slot() != slot);
     }
 
-    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         self.calls.borrow_mut().push(Call::Wait);
         let before = now();
         self.events.extend((self.script)());
         if self.events.is_empty() && now() == before {
             pass(at_most);
         }
-        Ok(())
+        Ok(now())
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {

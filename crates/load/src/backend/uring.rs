@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, Fd, Fixed};
+use io_uring::types::{CancelBuilder, Fd, Fixed, TimeoutFlags, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 use rustix::net::SocketAddrAny;
 
@@ -22,7 +22,8 @@ use super::arrivals::{ArrivalTimes, LOOK_AFTER};
 use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
-use super::{Backend, Calls, Event, Received, Setup, Slot};
+use super::{Backend, Calls, Event, Gathering, Received, Setup, Slot};
+use crate::thread::SLEEP_NS_MAX;
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
 /// of them then goes out later than the time that is noted for it.
@@ -37,6 +38,9 @@ const SEND_BYTES_MAX: usize = 1 << 30;
 /// run by us (from Linux 6.13 on: `IO_LOCAL_TW_DEFAULT_MAX`).
 const AT_ONCE: usize = 20;
 
+/// A wait of so long needs no timer of its own: the ring's clock ticks within it.
+const TICK: Duration = Duration::from_nanos(SLEEP_NS_MAX);
+
 /// Has the kernel put down completions whose work is only to be run by us.
 const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
@@ -49,6 +53,7 @@ enum UringStep {
     Send = 2,
     Silent = 3,
     Wake = 4,
+    Tick = 5,
 }
 
 impl TryFrom<u8> for UringStep {
@@ -62,6 +67,7 @@ impl TryFrom<u8> for UringStep {
             UringStep::Send,
             UringStep::Silent,
             UringStep::Wake,
+            UringStep::Tick,
         ];
         all.get(usize::from(number)).copied().ok_or(number)
     }
@@ -117,6 +123,7 @@ pub(crate) struct Uring<'ring> {
     submissions: SubmissionQueue<'ring>,
     completions: CompletionQueue<'ring>,
     wait: Wait,
+    gathering: Option<Gathering>,
     buffers: Buffers,
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
@@ -132,6 +139,8 @@ pub(crate) struct Uring<'ring> {
     came: u64,
     /// When buffers were added last.
     grown_at: u64,
+    /// Whether the ring's clock ticks, which Linux before 6.4 can't do.
+    ticks: bool,
     /// Boxed, since the kernel has its address.
     target: Box<SocketAddrAny>,
     setup: Setup,
@@ -164,6 +173,7 @@ impl<'ring> Uring<'ring> {
             submissions,
             completions,
             wait,
+            gathering: None,
             buffers,
             lent: None,
             connections,
@@ -172,6 +182,7 @@ impl<'ring> Uring<'ring> {
             stamp: None,
             came: 0,
             grown_at: 0,
+            ticks: false,
             target: Box::new(setup.address.into()),
             setup,
             work_queued: 0,
@@ -179,7 +190,17 @@ impl<'ring> Uring<'ring> {
             enters: 0,
         };
         backend.watch_for_wakes();
+        backend.start_clock();
         Ok(backend)
+    }
+
+    /// Has a wait end at each tick: to set a timer at each wait costs more.
+    fn start_clock(&mut self) {
+        let tick = Timespec::from(TICK);
+        let ticks = opcode::Timeout::new(&raw const tick).flags(TimeoutFlags::MULTISHOT).build();
+        self.push(ticks.user_data(tag(0, 0, UringStep::Tick)));
+        // The kernel reads the time now, and not later.
+        self.submit();
     }
 
     /// Has a wait end when another thread wants this one awake.
@@ -309,6 +330,10 @@ impl<'ring> Uring<'ring> {
             UringStep::Connect if is_current => Some(self.connected(slot, result)),
             UringStep::Wake if !goes_on => {
                 self.watch_for_wakes();
+                None
+            }
+            UringStep::Tick => {
+                self.ticks = goes_on;
                 None
             }
             UringStep::Receive
@@ -507,19 +532,27 @@ impl Backend for Uring<'_> {
         }
     }
 
-    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         if self.arrivals.begin_batch() {
             // Some came while the last ones were seen to.
-            self.submit();
-            return Ok(());
+            return Ok(self.submit());
         }
         self.before_entering();
         self.enters += 1;
         let (queued, done) = (&mut self.submissions, &mut self.completions);
-        let waited = self.wait.for_one(&self.submitter, queued, done, at_most);
-        self.note_arrivals();
+        let gathering = self.gathering;
+        // Without a time a gathering ends even if nothing has come.
+        let is_timed = gathering.is_some() || !self.ticks || at_most < TICK;
+        let at_most = is_timed.then_some(at_most);
+        let waited = self.wait.for_one(&self.submitter, queued, done, at_most, gathering);
+        let now = self.note_arrivals();
         self.arrivals.begin_batch();
-        waited
+        waited.map(|()| now)
+    }
+
+    fn gather(&mut self, gathering: Option<Gathering>) -> bool {
+        self.gathering = gathering.filter(|_| self.wait.gathers);
+        self.wait.gathers
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
@@ -661,6 +694,65 @@ mod tests {
         let mut bytes = Vec::new();
         another.read_to_end(&mut bytes).unwrap();
         assert_eq!(bytes, b"else", "another connection's bytes were taken");
+    }
+
+    /// Without the first half a thread wakes up for each answer; without the second it waits for
+    /// answers that never come.
+    #[test]
+    fn a_wait_ends_with_as_many_events_as_are_gathered_or_a_while_after_it_began() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots: 3,
+            one_shot: false,
+            overlapping: false,
+            request_bytes_max: 1,
+            stamped: 0,
+            wake: None,
+        };
+        let Ok(mut ring) = Ring::new(3) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        let mut backend = Uring::new(&mut ring, setup).unwrap();
+        let peers: Vec<TcpStream> = (0..3)
+            .map(|slot| {
+                backend.connect(slot, None).unwrap();
+                while backend.next().is_none() {
+                    backend.wait(Duration::from_secs(1)).unwrap();
+                }
+                listener.accept().unwrap().0
+            })
+            .collect();
+        let whole = Duration::from_secs(60);
+        let gathers = |events, within| Some(Gathering { events, within });
+        if !backend.gather(gathers(3, whole)) {
+            return crate::skipped::skipped("this kernel can't wait for several events");
+        }
+        let taken = |backend: &mut Uring<'_>| std::iter::from_fn(|| backend.next()).count();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for mut peer in &peers {
+                    peer.write_all(b"!").unwrap();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            });
+            backend.wait(whole).unwrap();
+            // The ring's clock may tick first.
+            let mut all = taken(&mut backend);
+            while all == 0 {
+                backend.wait(whole).unwrap();
+                all = taken(&mut backend);
+            }
+            assert_eq!(all, 3, "the wait ended before");
+        });
+        backend.gather(gathers(3, Duration::from_millis(1)));
+        (&peers[0]).write_all(b"!").unwrap();
+        let began = std::time::Instant::now();
+        while taken(&mut backend) == 0 {
+            backend.wait(whole).unwrap();
+        }
+        assert!(began.elapsed() < whole, "one event alone ended no wait");
     }
 
     #[test]

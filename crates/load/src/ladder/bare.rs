@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Plan;
 use crate::backend::{Backend, Event, Slot};
 use crate::thread::address::Sources;
+use crate::thread::gathering::gathering;
 
 use super::LoopSeen;
 
@@ -53,6 +54,8 @@ impl<B: Backend, N: Notes<B>> Loop<'_, B, N> {
         let Plan { connections, keep_alive, ref target, .. } = *self.plan;
         if keep_alive {
             self.connect_all(connections)?;
+            // As a run of load does where answers take long enough.
+            self.backend.gather(gathering(connections, SLEEP_NS_MAX));
         }
         let began = Instant::now();
         let mut answers = 0;

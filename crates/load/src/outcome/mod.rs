@@ -433,6 +433,10 @@ pub struct ThreadUse {
     /// Events that the kernel told: answers, connections, and what else came of requests.
     #[serde(default)]
     pub events: u64,
+    /// The most, in µs, by which an answer may have been seen later so that the thread was woken
+    /// for several at once; 0 where it never slept on for that.
+    #[serde(default)]
+    pub gathers_us: f64,
 }
 
 impl ThreadUse {

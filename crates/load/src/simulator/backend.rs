@@ -54,8 +54,8 @@ impl Backend for Simulated {
         self.world.borrow_mut().close(self.thread, slot);
     }
 
-    fn wait(&mut self, _: Duration) -> io::Result<()> {
-        Ok(())
+    fn wait(&mut self, _: Duration) -> io::Result<u64> {
+        Ok(self.now())
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {

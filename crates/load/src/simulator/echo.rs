@@ -170,10 +170,10 @@ impl Backend for Echo {
 
     fn close(&mut self, _: Slot) {}
 
-    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         let sleeps = at_most.as_nanos() as u64;
         self.now += if self.coming.is_empty() { sleeps } else { ANSWER_NS.min(sleeps) };
-        Ok(())
+        Ok(self.now)
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {

@@ -9,6 +9,7 @@ pub(crate) mod address;
 mod answering;
 mod connecting;
 pub(crate) mod connects;
+pub(crate) mod gathering;
 mod line;
 mod losing;
 pub(crate) mod now;
@@ -151,8 +152,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     pub(crate) fn turn_over(&mut self, until: u64) -> io::Result<()> {
         let sleep = until.saturating_sub(self.now()).min(SLEEP_NS_MAX);
         let back_at = self.now() + sleep;
-        self.backend.wait(Duration::from_nanos(sleep))?;
-        self.time.ask_after_sleep(back_at, self.backend.now());
+        let back = self.backend.wait(Duration::from_nanos(sleep))?;
+        self.time.ask_after_sleep(back_at, back);
         let looked = self.now();
         let (mut events, bytes_before) = (0, self.record.bytes_of_second());
         while let Some((came, event)) = self.backend.next() {

@@ -6,7 +6,9 @@
 
 use std::ops::RangeInclusive;
 
+use super::gathering::gathering;
 use super::*;
+use crate::backend::Gathering;
 
 /// Where a thread is in its run.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,8 @@ pub(super) enum Stage {
 const LISTENED_NS: RangeInclusive<u64> = 10_000_000..=100_000_000;
 /// The same in usual service times.
 const LISTENED_TIMES: u64 = 2;
+/// So long after a second of the window began it is looked what an answer usually takes.
+const LOOKED_AFTER_NS: u64 = 100_000_000;
 
 /// How far the connections are that are made ahead.
 pub(super) struct Ahead {
@@ -51,6 +55,8 @@ impl Ahead {
 pub(super) struct Offering {
     /// When the next second begins.
     next_second: u64,
+    /// When it is looked next what an answer usually takes.
+    next_look: u64,
     is_warming_up: bool,
     /// What the thread had spent when the window began, once it has.
     spent_before: Option<Spent>,
@@ -120,6 +126,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.turns.begin(window);
         self.time.window = window;
         self.offering.next_second = window.start;
+        self.offering.next_look = window.begin + LOOKED_AFTER_NS;
         self.offering.is_warming_up = self.now() < window.begin;
         self.stage = Stage::Offering;
         if !self.plan.keep_alive {
@@ -146,6 +153,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     fn offer(&mut self) -> Option<u64> {
         self.turns.is_awake();
         self.begin_second();
+        self.gather();
         let stopped = self.stop.asked() || self.has_failed();
         let counted = matches!(self.plan.until, Until::Requests(_));
         if stopped || counted && self.is_shut_out() {
@@ -190,6 +198,22 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         if number >= 0 && self.offering.spent_before.is_none() {
             self.offering.spent_before = Some(self.spent_by(now));
             self.ask_the_time();
+        }
+    }
+
+    /// Has answers of a closed loop gathered by what those of this second usually took.
+    fn gather(&mut self) {
+        if self.turns.is_open_loop() || self.now() < self.offering.next_look {
+            return;
+        }
+        self.offering.next_look += SECOND_NS;
+        let usual = self.record.usual_service_of_second();
+        let wanted = gathering(self.open, usual);
+        if self.backend.gather(wanted)
+            && let Some(Gathering { within, .. }) = wanted
+        {
+            let usage = &mut self.record.usage;
+            usage.gathers_us = usage.gathers_us.max(within.as_nanos() as f64 / 1e3);
         }
     }
 

@@ -1,0 +1,48 @@
+//! How a closed loop's thread is woken for several answers at once.
+//!
+//! A thread that is woken for each answer goes into the kernel once for each, and sends each next
+//! request by itself. With many requests under way it waits for a few answers instead. They come
+//! one after the other, so that the first of them is seen later than it came, by a part of the
+//! usual service time that is as small as the part of all answers under way that they are (Little's
+//! law). With few requests under way that part would show in what is measured: nothing is gathered
+//! there. Nor is it in an open loop: a request that is due is sent then, and no answer makes
+//! another one wait.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::backend::Gathering;
+
+/// Answers that are gathered are at most one in so many of those under way, and the time for that
+/// at most the same part of the usual service time.
+const PART: u32 = 25;
+/// The most answers that are gathered, and the fewest that are worth a timer.
+const ANSWERS: RangeInclusive<u32> = 8..=16;
+/// The longest that is waited for more than one.
+const WITHIN_NS_MAX: u64 = 50_000;
+
+/// What a thread with so many connections gathers where answers usually take so long.
+pub(crate) fn gathering(connections: u32, usual_service_ns: u64) -> Option<Gathering> {
+    let events = (connections / PART).min(*ANSWERS.end());
+    let within = (usual_service_ns / u64::from(PART)).min(WITHIN_NS_MAX);
+    let gathering = Gathering { events, within: Duration::from_nanos(within) };
+    ANSWERS.contains(&events).then_some(gathering)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_seen_later_by_a_small_part_of_what_it_takes() {
+        for few in [1, 30, 199] {
+            assert_eq!(gathering(few, 10_000_000), None, "of {few} too few may be gathered");
+        }
+        for (connections, service_us) in [(200, 100), (1_000, 9_000), (5_000, 1 << 30)] {
+            let Gathering { events, within } = gathering(connections, service_us * 1_000).unwrap();
+            assert!(events * PART <= connections && events <= 16, "{events} of {connections}");
+            assert!(within <= Duration::from_micros(50), "{within:?}");
+            assert!(within * PART <= Duration::from_micros(service_us), "{within:?}");
+        }
+    }
+}
