@@ -4,10 +4,11 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::Workload;
+use crate::plan::{Arrivals, Rooms, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
+use crate::robots::ledger::row_bytes;
 use crate::thread::TOGETHER_BYTES;
 use crate::thread::slots::Flight;
 use crate::work::pages::Pages;
@@ -60,6 +61,7 @@ pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
     let (rendered, largest) = match &plan.work {
         Workload::Http(http) => bytes_of(&Http1::new(plan, http, Pages::new(plan, http))),
         Workload::Keys(keys) => bytes_of(&Store::new(plan, keys)),
+        Workload::Rooms(rooms) => return allow_owed(*rooms, plan, available_memory()),
     };
     // Requests that go out together lie together, and else only those that vary.
     let bytes = match usize::from(plan.pipeline) {
@@ -92,6 +94,28 @@ fn allow_under_way(
         "{connections} connections with {pipeline} requests under way on each take {:.1} GiB of \
          memory, {each} bytes a connection, and there are {:.1} GiB for them; take fewer \
          connections (-c) or requests (--pipeline)",
+        gib(needed),
+        gib(most)
+    )))
+}
+
+/// Refuses more messages under way than this machine has memory for, if the server handed on none
+/// of them: each is awaited for as long as the timeout, and its sender may have it for as long.
+fn allow_owed(rooms: Rooms, plan: &Plan, available: Option<u64>) -> Result<(), Error> {
+    let (Arrivals::Constant(rate) | Arrivals::Poisson(rate)) = plan.arrivals else {
+        return Ok(());
+    };
+    let messages = rooms.messages(rate) * 2.0 * plan.timeout.as_secs_f64();
+    let needed = messages * row_bytes(rooms.members) as f64;
+    let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX) as f64;
+    if needed <= most {
+        return Ok(());
+    }
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    Err(Error::Plan(format!(
+        "the account of {messages:.0} messages, as many as may be under way, takes {:.1} GiB of \
+         memory, and there are {:.1} GiB for it; take a lower rate (--rate), or a shorter timeout \
+         (--timeout)",
         gib(needed),
         gib(most)
     )))
