@@ -228,6 +228,7 @@ pub mod tests {
             sampled_answers: vec![],
             keys: None,
             classes: vec![],
+            deliveries: None,
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),
