@@ -20,9 +20,14 @@ use crate::thread::Worker;
 use crate::thread::address::Sources;
 use crate::{Outcome, Stop};
 
-/// The most robots of a thread of which each delivery is stamped: each takes memory for what it
-/// receives.
-const STAMPED_ROBOTS_MAX: u32 = 1024;
+/// Bytes that a connection receives at once where its answers are stamped.
+pub(crate) const STAMPED_BYTES: usize = 16 << 10;
+/// Messages that a robot receives at once, if they aren't long; and the fewest bytes.
+const STAMPED_MESSAGES: usize = 4;
+const STAMPED_BYTES_MIN: usize = 1 << 10;
+/// What the robots of a thread may take for that together. The deliveries of those beyond it
+/// aren't stamped.
+const STAMPED_BYTES_MAX: usize = 16 << 20;
 
 /// What a thread is to carry out, and with what.
 pub(crate) struct Task<'a> {
@@ -116,6 +121,7 @@ impl<P: Protocol> Job for Asking<'_, P> {
             overlapping: plan.pipeline > 1 && queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(plan.pipeline),
             stamped: stamped_of(slots),
+            stamped_bytes: STAMPED_BYTES,
             wake: queue.wake_of(thread).map(|wake| wake.as_raw_fd()),
         }
     }
@@ -190,6 +196,8 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
     }
 
     fn setup(&self, clock: Clock, _: usize, slots: u32) -> Setup {
+        let message = self.wire.said_bytes(self.rooms.message_bytes as usize);
+        let stamped_bytes = (message * STAMPED_MESSAGES).clamp(STAMPED_BYTES_MIN, STAMPED_BYTES);
         Setup {
             clock,
             address: self.plan.target.address,
@@ -197,7 +205,8 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
             one_shot: false,
             overlapping: true,
             request_bytes_max: OUTBOX_BYTES,
-            stamped: slots.min(STAMPED_ROBOTS_MAX),
+            stamped: slots.min((STAMPED_BYTES_MAX / stamped_bytes) as u32),
+            stamped_bytes,
             wake: None,
         }
     }

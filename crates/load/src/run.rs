@@ -472,6 +472,7 @@ pub fn chosen_backend() -> String {
         overlapping: false,
         request_bytes_max: 0,
         stamped: 0,
+        stamped_bytes: 0,
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

@@ -168,7 +168,7 @@ impl<'ring> Uring<'ring> {
             lent: None,
             connections,
             unsent: vec![None; watched as usize],
-            stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
+            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
             stamp: None,
             came: 0,
             grown_at: 0,
@@ -594,6 +594,7 @@ mod tests {
                 overlapping: false,
                 request_bytes_max: 1,
                 stamped: 0,
+                stamped_bytes: 0,
                 wake: None,
             };
             let mut backend = Uring::new(&mut ring, setup).unwrap();
@@ -634,6 +635,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let Ok(mut ring) = Ring::new(1) else {
@@ -675,6 +677,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let Ok(mut ring) = Ring::new(SLOTS) else {

@@ -12,8 +12,10 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 None => return,
             },
         };
-        // A stamp that is later than our look was made by a clock that is set just now.
         let stamp = self.backend.kernel_stamp().and_then(|stamp| self.kernel.at(stamp));
+        // Without a ring bytes are read later than they were told of, and more may have come
+        // meanwhile. A stamp that is later than now was made by a clock that is set just now.
+        let seen = if stamp > Some(seen) { self.backend.now() } else { seen };
         let stamp = stamp.filter(|stamp| *stamp <= seen);
         let Robots {
             backend,

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::backend::{Backend, Event, Received, Slot};
+use crate::pace::clock::Clock;
 
 /// From when a message was sent to when the first member has it.
 pub(super) const DELAY_NS: u64 = 50_000;
@@ -71,6 +72,9 @@ pub(super) struct RelayWorld {
     pub stuck: Option<(Slot, u64, u64)>,
     /// Whether something was sent there, and isn't taken yet.
     is_taking: bool,
+    /// By how many nanoseconds the kernel's stamps are off what the run's clock showed when bytes
+    /// came; without it there are none.
+    pub stamps: Option<(Clock, i64)>,
     /// Connections that are refused.
     pub refuses: Option<Slot>,
     lie: Lies,
@@ -100,6 +104,7 @@ impl RelayWorld {
             is_cut: BTreeMap::new(),
             stuck: None,
             is_taking: false,
+            stamps: None,
             refuses: None,
             lie: Box::new(lie),
             truth: Truth::default(),
@@ -337,7 +342,11 @@ impl Backend for Relay {
     }
 
     fn kernel_stamp(&self) -> Option<Duration> {
-        None
+        let world = self.world.borrow();
+        let (clock, off) = world.stamps?;
+        let shown = world.now.saturating_add_signed(off);
+        let began = std::iter::repeat_with(|| clock.began_unix()).flatten().next()?;
+        Some(began + Duration::from_nanos(shown))
     }
 
     fn syn_retransmits(&self, _: Slot) -> u64 {

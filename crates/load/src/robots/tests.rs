@@ -40,7 +40,8 @@ fn run((plan, rooms): &(Plan, Rooms), world: &Rc<RefCell<RelayWorld>>) -> Outcom
     let record = Record::new(0, None, to);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
     let parts = (Relay::of(world), FramesWire, record);
-    let mut robots = Robots::new((plan, *rooms), &stop, Clock::start(), (seats, 1), parts, sources);
+    let clock = world.borrow().stamps.map_or_else(Clock::start, |(clock, _)| clock);
+    let mut robots = Robots::new((plan, *rooms), &stop, clock, (seats, 1), parts, sources);
     while let Some(until) = robots.sleeps_until() {
         robots.turn_over(until).unwrap();
     }
@@ -114,6 +115,29 @@ fn times_are_those_that_the_relay_takes() {
     let spread = &seen.first_to_last;
     assert!(near(spread.min(), 2 * GAP_NS) && near(spread.max(), 2 * GAP_NS));
     assert_eq!(outcome.response, outcome.service, "a delivery has one time");
+}
+
+/// Else who has thousands of robots measures how long the client needs to look at all of them.
+#[test]
+fn a_delivery_ends_at_the_kernels_stamp_and_not_when_it_was_seen() {
+    let stamped = |off: i64| {
+        let world = RelayWorld::that(|_| None);
+        world.borrow_mut().stamps = Some((Clock::start(), off));
+        run(&plan((2, 3), 3_000.0, 100 * MS), &world)
+    };
+    let counts = |outcome: &Outcome| {
+        let seen = outcome.deliveries.as_ref().unwrap();
+        (seen.stamped, seen.unstamped)
+    };
+    let sooner = stamped(-40_000);
+    assert_eq!(counts(&sooner), (300, 0));
+    let (took, late) = (&sooner.response.good, &sooner.seen_late);
+    // Two clocks that are read one after the other are a little off.
+    assert!(took.max() < 30_000, "{} ns: it was 50,000 until they were seen", took.max());
+    assert!((30_000..60_000).contains(&late.value_at_quantile(0.5)), "{} ns", late.max());
+    let ahead = stamped(1_000_000);
+    assert_eq!(counts(&ahead), (0, 300), "it came before it was there");
+    assert!(ahead.seen_late.is_empty());
 }
 
 #[test]
