@@ -41,7 +41,7 @@ def send(to, frame):
     """Each seventh frame goes out in two pieces."""
     global sent
     sent += 1
-    if to in cut:
+    if to in cut or to.fileno() < 0:
         return
     at = sent % len(frame) if sent % 7 == 0 else len(frame)
     to.sendall(frame[:at])
@@ -68,6 +68,8 @@ def take(speaker, frame):
     # What comes behind a message that is held goes to all: it is the later one.
     is_lie = did["messages"] % EACH == 0 and speaker not in held
     if is_lie and MODE == "swap":
+        # Missing until it comes after all.
+        did["missing"] += len(members)
         held[speaker] = frame
         return
     if is_lie and MODE == "cut" and not cut:
@@ -84,6 +86,7 @@ def take(speaker, frame):
     if speaker in held:
         before = held.pop(speaker)
         for member in members:
+            did["missing"] -= 1
             did["out_of_order"] += 1
             send(member, before)
 
@@ -136,13 +139,11 @@ while True:
             received[connection] = bytearray()
             selector.register(connection, selectors.EVENT_READ)
         elif key.fileobj is sys.stdin:
-            # Nobody heard those that were held, nor who spoke last.
-            did["missing"] += sum(len(rooms[room_of[speaker]]) for speaker in held)
             print(json.dumps(did), flush=True)
             sys.exit()
         else:
             read(key.fileobj)
     while late and late[0][0] <= time.monotonic():
         _, _, member, frame = heapq.heappop(late)
-        did["overdue"] += 1
+        did["overdue"] += member.fileno() >= 0
         send(member, frame)

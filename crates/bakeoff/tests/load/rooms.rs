@@ -105,7 +105,7 @@ fn each_lie_of_a_relay_is_counted_to_the_unit() {
         ("drop", 10, &usual, 20 * 5),
         ("some", 10, &usual, 20),
         ("twice", 10, &usual, 20),
-        ("swap", 10, &usual, 10 * 5),
+        ("swap", 10, &usual, 5 * 5),
         ("leak", 10, &usual, 20 * 5),
         ("bit", 10, &usual, 20),
         ("cut", 50, &usual, 1),
