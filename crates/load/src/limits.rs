@@ -202,6 +202,25 @@ mod tests {
         assert!(available_memory().is_none_or(|bytes| bytes > 1 << 20));
     }
 
+    /// Else a server that hands nothing on takes the client's memory, and the machine's.
+    #[test]
+    fn an_account_that_no_memory_holds_is_refused_with_what_it_takes() {
+        let target = crate::plan::Target {
+            address: "127.0.0.1:1".parse().unwrap(),
+            authority: String::new(),
+            path: String::new(),
+        };
+        let allow = |members, rate| {
+            let plan =
+                Plan { arrivals: Arrivals::Constant(rate), ..Plan::new(target.clone(), vec![]) };
+            allow_owed(Rooms { members, message_bytes: 64 }, &plan, Some(1 << 30))
+        };
+        assert!(allow(1, 1e6).is_ok() && allow(10_000, 1e6).is_ok());
+        let told = allow(1, 1e7).unwrap_err().to_string();
+        assert!(told.contains("100000000 messages") && told.contains("are 1.0 GiB"), "{told}");
+        assert!(allow(10, 1e7).is_ok(), "a tenth of the messages makes as many deliveries");
+    }
+
     #[test]
     fn each_thread_takes_files_of_its_own() {
         let (few, many) = (needed(900, 1), needed(900, 128));

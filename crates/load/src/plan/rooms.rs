@@ -55,3 +55,48 @@ impl Rooms {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Share, Target, Workload};
+
+    #[test]
+    fn what_robots_cant_do_is_refused() {
+        let target = Target {
+            address: "127.0.0.1:1".parse().unwrap(),
+            authority: String::new(),
+            path: String::new(),
+        };
+        let rooms = Rooms { members: 5, message_bytes: 64 };
+        let plan = Plan {
+            work: Workload::Rooms(rooms),
+            connections: 20,
+            arrivals: Arrivals::Constant(100.0),
+            until: Until::Elapsed(Duration::from_secs(1)),
+            ..Plan::new(target, Vec::new())
+        };
+        assert_eq!(rooms.check(&plan), Ok(()));
+        assert_eq!((rooms.rooms(20), rooms.messages(100.0)), (4, 20.0));
+        for rooms in [
+            Rooms { members: 0, ..rooms },
+            Rooms { members: 3, ..rooms },
+            Rooms { message_bytes: 31, ..rooms },
+            Rooms { message_bytes: 65_536, ..rooms },
+        ] {
+            assert!(rooms.check(&plan).is_err(), "{rooms:?}");
+        }
+        for plan in [
+            Plan { arrivals: Arrivals::Closed, ..plan.clone() },
+            Plan { arrivals: Arrivals::Poisson(9.0), ..plan.clone() },
+            Plan { until: Until::Requests(9), ..plan.clone() },
+            Plan { keep_alive: false, ..plan.clone() },
+            Plan { pipeline: 2, ..plan.clone() },
+            Plan { share: Share { hosts: 2, ..Share::default() }, ..plan.clone() },
+        ] {
+            assert!(rooms.check(&plan).is_err(), "{plan:?}");
+        }
+    }
+}
