@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere hosts measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -140,17 +140,22 @@ bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no p
 elsewhere: proof ## what a busy processor costs work on another core (half a minute)
 	$(proof) elsewhere $(or $(ARGS),--write docs/measured/elsewhere.md)
 
+hosts: ## load from several hosts by ssh, Slurm and a stand-in for kubectl, and all ways to fail (as root; ten minutes)
+	@setup/install hosts
+	cargo build --locked --release -p bakeoff -p proof
+	$(proof) hosts $(or $(ARGS),--write docs/measured/hosts.md)
+
 SEED ?= 0
 simulate: RUNS ?= 100000
 simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each held to what truly happened (a minute)
-	cargo run --locked --release -p load --features simulator --example simulate -- $(RUNS) $(SEED)
+	cargo run --locked --release -p load --features simulator --bin simulate -- $(RUNS) $(SEED)
 
 instructions: ## instructions a request of the generator, as released (valgrind; a minute)
-	cargo build --locked --release -p load --features simulator --example instructions
+	cargo build --locked --release -p load --features simulator --bin instructions
 	@for load in closed pipelined open gets sets; do \
 		for requests in 20000 60000; do \
 			valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-				$(target)/release/examples/instructions $$load $$requests 2>&1 | \
+				$(target)/release/instructions $$load $$requests 2>&1 | \
 				sed -n 's/.*Collected : *//p'; \
 		done | paste -sd' ' | awk -v load=$$load '{ printf "%-10s %.1f\n", load, ($$2 - $$1) / 40000 }'; \
 	done

@@ -5,18 +5,18 @@
 //! or the hub is silent for [`SILENT_MAX`], the agent ends its client and itself. A client whose
 //! agent is silent ends itself.
 
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Instant;
 
 use ipnet::IpNet;
-use load::agent::{self, Heard, SILENT_MAX, Told, line};
+use load::agent::{Heard, SILENT_MAX, Told, line};
 use load::{Error, Moment, Plan};
 use rustix::process::Resource;
 
+use crate::client::ClientProcess;
 use crate::pipe::ALIVE_EVERY;
 use crate::wire::{Build, HostFacts, ToAgent, ToHub, line_of};
 
@@ -125,7 +125,7 @@ impl Agent<'_> {
             let words = self.only.iter().map(IpNet::to_string).collect::<Vec<_>>().join(", ");
             return self.fail(run, format!("this agent offers load to {words} only, not {target}"));
         }
-        match ClientProcess::start(run, self.to.clone()) {
+        match start_client(run, self.to.clone()) {
             Ok(mut client) => {
                 client.say(&Heard::Plan(Box::new(plan.clone())));
                 client.say(&Heard::Alive);
@@ -171,51 +171,17 @@ impl Agent<'_> {
     }
 }
 
-/// A client's process. Dropping it ends it.
-struct ClientProcess {
-    process: Child,
-    input: Option<ChildStdin>,
-}
-
-impl ClientProcess {
-    /// # Errors
-    /// The kernel's.
-    fn start(run: u64, to: Sender<Event>) -> io::Result<ClientProcess> {
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("client").arg(agent::SUBCOMMAND);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        keeper::bind_to_this_process(&mut command, Vec::new());
-        let mut process = command.spawn()?;
-        let input = process.stdin.take();
-        if let Some(from) = process.stdout.take() {
-            std::thread::spawn(move || {
-                let mut from = BufReader::new(from);
-                while let Ok(Some(line)) = line(&mut from) {
-                    let told = serde_json::from_str(&line).unwrap_or_else(|error| {
-                        let what = "understanding the load's client".into();
-                        Told::Failed(Error::System { what, source: io::Error::from(error) })
-                    });
-                    if to.send(Event::Client(run, told)).is_err() {
-                        return;
-                    }
-                }
-                let _ = to.send(Event::ClientGone(run));
-            });
-        }
-        Ok(ClientProcess { process, input })
-    }
-
-    /// Says something. If it is gone, that is heard by its end.
-    fn say(&mut self, what: &Heard) {
-        let _ = self.input.as_mut().map(|input| input.write_all(&line_of(what)));
-    }
-}
-
-impl Drop for ClientProcess {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+/// Starts a client for a run. What happens to it comes as events.
+///
+/// # Errors
+/// The kernel's.
+fn start_client(run: u64, to: Sender<Event>) -> io::Result<ClientProcess> {
+    let mut command = ClientProcess::own();
+    keeper::bind_to_this_process(&mut command, Vec::new());
+    ClientProcess::start(command, move |told| {
+        let event = told.map_or(Event::ClientGone(run), |told| Event::Client(run, told));
+        to.send(event).is_ok()
+    })
 }
 
 /// Hears the hub until the pipe closes.

@@ -5,6 +5,7 @@
 //! it the others are stopped, and tell what they saw; their load is not redistributed.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use load::agent::SILENT_MAX;
 use load::outcome::Second;
 use load::{Moment, News, Outcome, Plan, Progress, Stop};
 
+use crate::agent::boot_id;
 use crate::clock::{self, Offset};
 use crate::pipe::{Heard, Pipe};
 use crate::seen::{HostSeen, Together};
@@ -76,7 +78,7 @@ impl Hub {
         let agents = hosts.iter().enumerate().map(|(number, host)| {
             Agent::reach(host, build, number, to.clone()).map_err(|error| HostError {
                 host: host.name.clone(),
-                what: format!("starting {}: {error}", host.reach.join(" ")),
+                what: format!("starting {}: {error}", host.shown(build)),
             })
         });
         let mut hub = Hub { agents: agents.collect::<Result<_, _>>()?, heard, runs: 0 };
@@ -105,6 +107,19 @@ impl Hub {
     /// The hosts, what they are, and what is known of their clocks.
     pub fn hosts(&self) -> impl Iterator<Item = (&Host, &HostFacts, Offset)> {
         self.agents.iter().map(|agent| (&agent.host, agent.facts(), agent.clock))
+    }
+
+    /// Why not all hosts can reach a server of this machine at an address, for people; `None` where
+    /// nothing speaks against it.
+    pub fn complaint(&self, address: IpAddr) -> Option<String> {
+        let own = boot_id();
+        let mut elsewhere = self.hosts().filter(|(_, facts, _)| facts.boot_id != own);
+        let (host, ..) = elsewhere.next().filter(|_| address.is_loopback())?;
+        Some(format!(
+            "{address} is on each host the host itself: give the address at which {} reaches the \
+             server",
+            host.name
+        ))
     }
 
     /// Runs a plan on all hosts together, to its end or until stopped.
@@ -394,9 +409,8 @@ impl Agent {
 
     /// What its part of a plan depends on.
     fn part(&self) -> Part {
-        let allowed = &self.facts().cpus;
-        let cpus = if self.host.cpus.is_empty() { allowed } else { &self.host.cpus };
-        Part { weight: cpus.len().max(1) as u32, cpus: cpus.clone() }
+        let cpus = cpus(&self.host, self.facts());
+        Part { weight: cpus.len().max(1) as u32, cpus: cpus.to_vec() }
     }
 
     /// What it saw of a run that was to start at this moment.
@@ -426,6 +440,11 @@ impl Agent {
         self.clock = after.unwrap_or(clock);
         seen
     }
+}
+
+/// The processors of a host's load: those that the user names, or all that it is allowed.
+pub fn cpus<'a>(host: &'a Host, facts: &'a HostFacts) -> &'a [usize] {
+    if host.cpus.is_empty() { &facts.cpus } else { &host.cpus }
 }
 
 /// All that hosts saw, and its sum.

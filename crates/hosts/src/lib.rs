@@ -11,6 +11,8 @@
 //!
 //! - [`wire`]: what hub and agent say;
 //! - [`agent`]: the agent's life;
+//! - [`client`]: a client's process, which the agent starts, and which bakeoff starts for a load that
+//!   comes from its own machine;
 //! - [`pipe`]: an agent as the hub has it, a process with lines both ways;
 //! - [`clock`]: how far two machines' clocks are apart, and the bound of that;
 //! - [`split`]: a host's part of a plan;
@@ -18,6 +20,7 @@
 //! - [`seen`]: what came of a run, host by host, and together.
 
 pub mod agent;
+pub mod client;
 pub mod clock;
 pub mod hub;
 mod pipe;
@@ -40,10 +43,24 @@ pub struct Host {
 
 impl Host {
     /// The program to run there. One that was installed lies below the folder in which commands
-    /// begin there, and has its digest as its name.
+    /// begin there, and has its digest as its name. On this machine it is the one that runs.
     fn program(&self, build: &wire::Build) -> String {
-        let installed = || format!(".cache/bakeoff/{}", build.digest);
-        self.binary.clone().unwrap_or_else(installed)
+        match &self.binary {
+            Some(binary) => binary.clone(),
+            None if self.is_here() => "/proc/self/exe".into(),
+            None => format!(".cache/bakeoff/{}", build.digest),
+        }
+    }
+
+    /// What is started to reach it, for people.
+    fn shown(&self, build: &wire::Build) -> String {
+        let first = self.reach.first().cloned();
+        first.unwrap_or_else(|| self.program(build))
+    }
+
+    /// Whether it is this machine itself: nothing leads there.
+    pub fn is_here(&self) -> bool {
+        self.reach.is_empty()
     }
 }
 

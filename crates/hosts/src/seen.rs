@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use load::plan::Arrivals;
 use load::verdict::limit::{self, Warning};
 use load::{Outcome, Plan};
 
@@ -16,6 +17,9 @@ const APART_SHARE_MAX: f64 = 1e-3;
 /// equally far from the server.
 const FARTHER_TIMES: u32 = 2;
 const FARTHER_BY: Duration = Duration::from_micros(200);
+/// In a closed loop a host with less than this share of another's answers a connection is held up by
+/// its own link or machine: the server serves all alike.
+const ALIKE_SHARE_MIN: f64 = 0.5;
 /// With fewer connections a host, an open loop has connections free on one host while requests
 /// wait on another.
 const CONNECTIONS_MIN: u32 = 32;
@@ -91,6 +95,13 @@ pub enum Concern {
         /// The one that is farthest.
         far: (String, Duration),
     },
+    /// A host had far fewer answers a connection than another.
+    Slower {
+        /// Its name.
+        host: String,
+        /// Its share of the other's.
+        share: f64,
+    },
     /// Requests of an open loop may wait on one host while another has connections free.
     FewConnections {
         /// The fewest of a host.
@@ -107,6 +118,7 @@ impl Concern {
             Concern::StartLate { .. } => "host_began_late",
             Concern::OfHost { warning, .. } => warning.id(),
             Concern::UnequallyFar { .. } => "unequally_far",
+            Concern::Slower { .. } => "host_slower",
             Concern::FewConnections { .. } => "few_connections_a_host",
         }
     }
@@ -123,6 +135,14 @@ impl HostSeen {
         let good = &self.outcome.as_ref()?.service.good;
         let fastest = (!good.is_empty()).then(|| Duration::from_nanos(good.min()))?;
         Some((self.name.clone(), fastest))
+    }
+
+    /// Its good answers a connection, where each asks again as soon as it is answered.
+    fn answers_a_connection(&self) -> Option<f64> {
+        let outcome = self.outcome.as_ref().filter(|_| self.lost.is_none())?;
+        let is_closed = self.plan.arrivals == Arrivals::Closed;
+        let each = outcome.answers_in_window as f64 / f64::from(self.plan.connections.max(1));
+        is_closed.then_some(each)
     }
 
     fn concerns(&self) -> Vec<Concern> {
@@ -159,8 +179,8 @@ impl Together {
         {
             concerns.push(Concern::UnequallyFar { near, far });
         }
-        let open =
-            self.hosts.iter().filter(|host| host.plan.arrivals != load::plan::Arrivals::Closed);
+        concerns.extend(self.slower());
+        let open = self.hosts.iter().filter(|host| host.plan.arrivals != Arrivals::Closed);
         if let Some(connections) = open.map(|host| host.plan.connections).min()
             && self.hosts.len() > 1
             && connections < CONNECTIONS_MIN
@@ -168,6 +188,16 @@ impl Together {
             concerns.push(Concern::FewConnections { connections });
         }
         concerns
+    }
+
+    /// The hosts that had far fewer answers a connection than the quickest of all.
+    fn slower(&self) -> impl Iterator<Item = Concern> {
+        let most = self.hosts.iter().filter_map(HostSeen::answers_a_connection).reduce(f64::max);
+        self.hosts.iter().filter_map(move |host| {
+            let share = host.answers_a_connection()? / most.filter(|&most| most > 0.0)?;
+            let slower = || Concern::Slower { host: host.name.clone(), share };
+            (share < ALIKE_SHARE_MIN).then(slower)
+        })
     }
 
     /// Whether the load was what was asked for, and all that was seen of it is in the sum.

@@ -81,8 +81,10 @@ fn apportioned(all: u64, weights: &[u64]) -> Vec<u64> {
 mod tests {
     use std::time::Duration;
 
+    use load::outcome::Second;
     use load::plan::Target;
     use load::plan::template::Request;
+    use load::{Outcome, simulator};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -148,5 +150,42 @@ mod tests {
         }
         let why = split(&Plan { connections: 2, ..plan() }, &equal).unwrap_err();
         assert!(why.contains("-c 3"), "{why}");
+    }
+
+    /// Four threads are four threads, on one host or on two: what is seen is the same, and so are
+    /// all buckets of all histograms. Else a sum would be another figure than that of one run.
+    #[test]
+    fn what_two_hosts_see_adds_up_to_what_one_sees_with_their_threads() {
+        let of_two_threads = simulator::outcome(None).0;
+        // More connections a thread are made at another pace where there are fewer threads.
+        let whole = Plan { connections: 4, threads: 4, ..of_two_threads };
+        let parts = vec![Part { weight: 1, cpus: vec![0, 1] }; 2];
+        let plans = split(&whole, &parts).unwrap();
+        let plans: Vec<Plan> = plans.into_iter().map(|it| Plan { threads: 2, ..it }).collect();
+        let told = |plans: &[Plan]| {
+            let outcomes = simulator::side_by_side(plans).into_iter();
+            outcomes.reduce(Outcome::merge).unwrap()
+        };
+        let (one, two) = (told(std::slice::from_ref(&whole)), told(&plans));
+        assert!(one.account.good > 1_000, "nothing was asked: {:?}", one.account);
+        assert_eq!(one.threads.len(), two.threads.len());
+        assert_eq!(seen(&one), seen(&two));
+        let third = told(&plans[..1]);
+        assert_ne!(seen(&one), seen(&third), "a host that is missing doesn't show");
+    }
+
+    /// All of it but the numbers that requests have, which are of other lengths, what samples of
+    /// chance hold, and when and by whom it was seen.
+    fn seen(outcome: &Outcome) -> Outcome {
+        let second = |it: &Second| Second { bytes: 0, p50: None, p99: None, ..*it };
+        Outcome {
+            window_began: load::Moment::at(Duration::ZERO),
+            bytes_received: 0,
+            bytes_sent: 0,
+            seconds: outcome.seconds.iter().map(second).collect(),
+            sampled_answers: Vec::new(),
+            threads: Vec::new(),
+            ..outcome.clone()
+        }
     }
 }

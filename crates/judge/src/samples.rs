@@ -96,6 +96,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         state: State::Complete,
         command: String::new(),
         machine: Machine::default(),
+        hosts: Vec::new(),
         studies: None,
         study: Study {
             name: String::new(),

@@ -26,6 +26,7 @@ use crate::protocol::http1::Http1;
 use crate::protocol::pushing::frames::FramesWire;
 use crate::protocol::store::Store;
 use crate::thread::connects;
+use crate::work::keys::Writers;
 use crate::work::pages::Pages;
 use crate::{Error, Moment, News, Outcome, Progress, Stop, limits};
 
@@ -173,10 +174,16 @@ impl Plan {
         }
     }
 
-    /// Whether one thread carries it out wherever it is, and no other host helps.
-    pub(crate) fn is_of_one_thread(&self) -> bool {
+    /// Who writes to a store at once, wherever it is carried out.
+    pub(crate) fn writers(&self) -> Writers {
         let is_one = self.connections == 1 || self.threads == 1;
-        self.share.hosts == 1 && (is_one || self.threads == 0 && self.cpus.len() == 1)
+        if self.share.hosts > 1 {
+            Writers::Hosts
+        } else if is_one || self.threads == 0 && self.cpus.len() == 1 {
+            Writers::OneThread
+        } else {
+            Writers::Threads
+        }
     }
 
     /// How many threads carry it out where these processors are allowed.

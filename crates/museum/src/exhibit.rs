@@ -154,6 +154,7 @@ impl Museum<'_> {
             command: self.command(&mistake.name),
             runs: self.runs,
             keeps_study: false,
+            hosts: None,
             ladder: self.ladder,
         };
         let mut left_out = None;
@@ -216,6 +217,7 @@ mod tests {
             _: &dyn Host,
             _: lab::run::CutsDue,
             _: &Stop,
+            _: &mut dyn FnMut(),
         ) -> Option<result::durability::Durability> {
             panic!("nobody is cut off")
         }

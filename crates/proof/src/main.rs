@@ -11,6 +11,8 @@
 //!   `docs/measured/calibration.md`;
 //! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
 //!   (`studies/codecs/jmh/`); written to `docs/measured/programs.md`;
+//! - `hosts`: load from several hosts, here namespaces behind ssh, Slurm and a stand-in for
+//!   kubectl, and all ways to fail; written to `docs/measured/hosts.md`;
 //! - `elsewhere`: what a busy processor costs work on another core; written to
 //!   `docs/measured/elsewhere.md`;
 //! - `alarms`: what the checks said over many runs.
@@ -22,6 +24,7 @@ mod calls;
 mod client;
 mod closed;
 mod elsewhere;
+mod hosts;
 mod interrupt;
 mod ladder;
 mod memory;
@@ -58,6 +61,7 @@ enum Command {
     Memory(memory::MemoryArguments),
     Closed(closed::ClosedArguments),
     Elsewhere(elsewhere::ElsewhereArguments),
+    Hosts(hosts::HostsArguments),
     Truth(truth::TruthArguments),
     Programs(programs::ProgramsArguments),
     Alarms(alarms::AlarmsArguments),
@@ -101,6 +105,7 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Elsewhere(arguments) => elsewhere::run(arguments, &interrupt),
+        Command::Hosts(arguments) => hosts::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
         Command::Programs(arguments) => programs::run(arguments, &interrupt),
         Command::Alarms(_)

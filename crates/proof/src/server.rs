@@ -33,6 +33,11 @@ pub struct Recipe {
     pub is_ready: fn(&Server) -> bool,
 }
 
+/// An address of this machine that nobody uses.
+pub fn free_address() -> Result<SocketAddr, String> {
+    ThisMachine::new(&lab::place::machine::describe()).free_address()
+}
+
 impl Server {
     /// Starts one on a free address and these processors, from what the recipe makes of the
     /// address and the folder.
@@ -41,8 +46,17 @@ impl Server {
         cpus: &[usize],
         interrupt: &Interrupt,
     ) -> Result<Server, String> {
+        Server::start_at(free_address()?, recipe, cpus, interrupt)
+    }
+
+    /// The same at this address.
+    pub fn start_at(
+        address: SocketAddr,
+        recipe: impl FnOnce(SocketAddr, &str) -> Recipe,
+        cpus: &[usize],
+        interrupt: &Interrupt,
+    ) -> Result<Server, String> {
         let machine = ThisMachine::new(&lab::place::machine::describe());
-        let address = machine.free_address()?;
         let path = machine.scratch();
         let Recipe { command, files, is_ready } = recipe(address, &path.display().to_string());
         let name = command.first().cloned().unwrap_or_default();

@@ -189,7 +189,7 @@ fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
     let has = |program: &str| test.lines().map(first_cell).any(|listed| listed == program);
     assert!(run.lines().map(first_cell).all(has), "{test}");
     for program in
-        ["lighttpd", "chromium", "python3", "pdftotext", "redis-server", "memcached", "ip"]
+        ["lighttpd", "chromium", "python3", "pdftotext", "redis-server", "memcached", "ip", "sshd"]
     {
         assert!(has(program), "the tests that use {program} would be skipped:\n{test}");
     }
@@ -198,7 +198,7 @@ fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
 /// Debian's gcc by itself links nothing.
 #[test]
 fn whatever_is_built_has_what_links_it() {
-    for what in ["build", "run", "test", "bench"] {
+    for what in ["build", "run", "test", "bench", "hosts"] {
         let listed = needs(what);
         for program in ["cc", "/usr/include/stdio.h"] {
             let has = listed.lines().map(first_cell).any(|listed| listed == program);

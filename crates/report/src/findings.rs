@@ -111,6 +111,13 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// How many figures it has, or points of curves.
+    fn count(&self, is_point: bool) -> usize {
+        let is_of_curve = |setting: &&Setting| matches!(setting.pace, Pace::Own { .. });
+        let settings = self.settings.iter().filter(|it| is_of_curve(it) == is_point);
+        self.who.len() * settings.count()
+    }
+
     /// The contenders in words.
     pub fn names(&self) -> String {
         and(&self.who)
@@ -187,18 +194,37 @@ pub fn against(run: &Run) -> Vec<Group<'_>> {
 pub struct ByCheck<'a> {
     /// What it says, the worst first; never empty.
     pub groups: Vec<Group<'a>>,
-    /// Figures that it speaks of.
-    pub figures: usize,
+}
+
+impl ByCheck<'_> {
+    /// Of how many figures it has its worst word, and of how many more another one:
+    /// `3 figures (2 more suspect)`. Points of curves are counted apart, since [`verdicts`] has
+    /// none of them.
+    pub fn counts(&self) -> String {
+        let worst = self.groups[0].verdict;
+        let of = |verdict: Verdict, is_point: bool| -> usize {
+            let groups = self.groups.iter().filter(|it| it.verdict == verdict);
+            groups.flat_map(|it| &it.cases).map(|case| case.count(is_point)).sum()
+        };
+        let kinds = [(false, "figure"), (true, "curve point")];
+        let all = kinds.map(|(is_point, what)| (of(worst, is_point), what));
+        let all = all.into_iter().filter(|(count, _)| *count > 0);
+        let all: Vec<String> = all.map(|(count, what)| units::of(count as u64, what)).collect();
+        let others = [Verdict::Suspect, Verdict::NotChecked].into_iter().filter(|it| *it < worst);
+        let more = others.map(|it| (of(it, false) + of(it, true), it.word()));
+        let more = more.filter(|(count, _)| *count > 0);
+        let more: Vec<String> = more.map(|(count, word)| format!("{count} more {word}")).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        all.join(" and ") + &more
+    }
 }
 
 /// The findings that stand against a figure, by check, the worst first.
 pub fn by_check(run: &Run) -> Vec<ByCheck<'_>> {
     let mut checks: Vec<ByCheck> = Vec::new();
     for group in against(run) {
-        let figures: usize = group.cases.iter().map(|it| it.who.len() * it.settings.len()).sum();
         let known = |it: &ByCheck| it.groups[0].check == group.check;
-        let check = entry(&mut checks, known, || ByCheck { groups: vec![], figures: 0 });
-        check.figures += figures;
+        let check = entry(&mut checks, known, || ByCheck { groups: vec![] });
         check.groups.push(group);
     }
     checks
@@ -214,4 +240,37 @@ fn merge_alike(cases: &mut Vec<Case>) {
         }
     }
     *cases = merged;
+}
+
+#[cfg(test)]
+mod tests {
+    use result::plan::Cores;
+
+    use super::*;
+
+    /// Else a check seems to speak against more figures than there are with its word.
+    #[test]
+    fn a_check_says_of_how_many_figures_it_has_which_word() {
+        let load = Setting::closed(30, Cores::One, true);
+        let point = load.with(Pace::Own { percent: 50 });
+        let group = |verdict, who: &[&'static str], settings: &[&Setting]| {
+            let (who, settings) = (who.iter().map(|it| (*it).into()).collect(), settings.iter());
+            let case =
+                Case { who, value: "", settings: settings.map(|it| (*it).clone()).collect() };
+            let cases = vec![case];
+            Group { check: "client-limit", verdict, says: "", threshold: "", fix: "", cases }
+        };
+        let counts = |groups| ByCheck { groups }.counts();
+        let invalid = || group(Verdict::Invalid, &["a", "b", "c"], &[&load]);
+        assert_eq!(counts(vec![invalid()]), "3 figures");
+        let suspect = || group(Verdict::Suspect, &["d", "e"], &[&load]);
+        assert_eq!(counts(vec![invalid(), suspect()]), "3 figures (2 more suspect)");
+        let with_points = group(Verdict::Invalid, &["f"], &[&load, &point, &point]);
+        assert_eq!(
+            counts(vec![with_points, suspect()]),
+            "1 figure and 2 curve points (2 more suspect)"
+        );
+        let points = group(Verdict::Suspect, &["f"], &[&point]);
+        assert_eq!(counts(vec![points]), "1 curve point");
+    }
 }

@@ -17,6 +17,7 @@
 //! - `findings`, `missing`, `repeated`: what is against figures, who has none, what was made again;
 //! - `claims`, `survived`, `rate_by_loss`, `then_and_now`: what was claimed, what stores kept where
 //!   they were cut off, what that costs, published figures beside today's;
+//! - `client_hosts`: the hosts that load came from;
 //! - `latency`, `curve`, `trials`: percentiles, maxima and counts over trials;
 //! - `units`, `words`, `list`, `distinct`: numbers, sentences, lists, and names that stay apart.
 //!
@@ -26,6 +27,7 @@
 mod badge;
 mod caveats;
 mod claims;
+mod client_hosts;
 mod comparison;
 mod contenders;
 mod csv;

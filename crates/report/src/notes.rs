@@ -7,6 +7,7 @@ use result::outcome::{Outcome, identical_entries};
 use result::plan::{Contender, PaceKind, Tier};
 use result::{LeftOut, Run, State, Trial};
 
+use crate::client_hosts;
 use crate::contenders::{contender, title};
 use crate::figures::{self, requests};
 use crate::headline::{comparison, sentence};
@@ -46,6 +47,7 @@ pub fn notes(run: &Run) -> Vec<String> {
         units::of(plan.blocks.into(), "block"),
         plan.measure_s,
     ));
+    notes.extend(client_hosts::sentence(run));
     let (made, waiting): (Vec<Repeated>, Vec<Repeated>) =
         repeated(run).into_iter().partition(|it| it.is_made_again(run));
     if let made @ 1.. = made.len() as u64 {

@@ -35,7 +35,8 @@ pub struct Evidence {
     pub contract_after: Vec<ContractStep>,
     /// The work that it did, where it was reached.
     pub work: Option<Work>,
-    /// What each process outside saw that drove the contender; none where it drives itself.
+    /// What was seen outside by whoever drove the contender, of several hosts together; none where
+    /// it drives itself.
     pub clients: Vec<ClientSide>,
     /// What more client made of it, where the client was near its limit.
     pub second_client: Option<SecondClient>,
@@ -145,6 +146,17 @@ impl Evidence {
         self.clients.iter().filter_map(|client| client.offered_rate).reduce(|all, one| all + one)
     }
 
+    /// The hosts that the load came from; none where it came from this machine's own client.
+    pub fn hosts(&self) -> impl Iterator<Item = &HostSide> {
+        self.clients.iter().flat_map(|client| &client.hosts)
+    }
+
+    /// CPU seconds of those that are this machine all the same. To whoever looks at processes,
+    /// they are others.
+    fn hosts_here_cpu_s(&self) -> f64 {
+        self.hosts().filter(|host| host.is_here).map(|host| host.side.cpu_s).sum()
+    }
+
     /// CPU seconds of the client's processes within the window; `None` where there were none.
     pub fn client_cpu_s(&self) -> Option<f64> {
         (!self.clients.is_empty()).then(|| self.clients.iter().map(|client| client.cpu_s).sum())
@@ -153,7 +165,8 @@ impl Evidence {
     /// Cores that other processes used within the window, on average.
     pub fn others_cores(&self) -> Option<f64> {
         let seconds = self.work.as_ref()?.seconds;
-        (seconds > 0.0).then_some(self.others_cpu_s? / seconds)
+        let others_cpu_s = self.others_cpu_s? - self.hosts_here_cpu_s();
+        (seconds > 0.0).then_some(others_cpu_s.max(0.0) / seconds)
     }
 
     /// Cores that other processes used within the window, on average, where contender or client
@@ -178,7 +191,7 @@ impl Evidence {
         let client_cpu_s = self.client.as_ref().map_or(Some(0.0), |client| client.cpu_s)?;
         let bakeoff = [self.sampling.core_share(), self.sampling.harness_cores()];
         let bakeoff: f64 = bakeoff.into_iter().flatten().sum();
-        let own_cpu_s = self.server_cpu_s? + client_cpu_s;
+        let own_cpu_s = self.server_cpu_s? + client_cpu_s + self.hosts_here_cpu_s();
         (seconds > 0.0).then_some((self.near_cpu_s? - own_cpu_s) / seconds - bakeoff)
     }
 
@@ -578,6 +591,50 @@ pub struct ClientSide {
     pub away_s: Option<f64>,
     /// Which backend carried the load.
     pub backend: String,
+    /// What each host saw, of which this is the sum; empty where the load came from this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSide>,
+}
+
+/// What a host saw of its part of the load.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostSide {
+    /// Its name, as the user's file has it.
+    pub name: String,
+    /// Whether it is the contender's machine all the same: in a container, or in a network
+    /// namespace.
+    pub is_here: bool,
+    /// The processors that its load was bound to.
+    pub cpus: Vec<usize>,
+    /// Its kernel's version.
+    pub kernel: String,
+    /// What it saw of its own side.
+    pub side: ClientSide,
+    /// Its requests that ended in an error.
+    pub errors: u64,
+    /// Its good answers within the window.
+    pub done: u64,
+    /// The median and the 99th percentile of its response times in µs, where it has samples
+    /// enough.
+    pub response_us: Vec<Percentile>,
+    /// Its fastest good answer, in µs, from the send on.
+    pub fastest_us: Option<f64>,
+    /// By how much its clock may be wrong that its window was placed by, in µs.
+    pub clock_within_us: f64,
+    /// How far its clock had moved after the run, in µs; `None` where it couldn't be asked.
+    pub drift_us: Option<f64>,
+    /// How much later than planned it began, in µs.
+    pub began_late_us: f64,
+    /// Why its figures are no part of the sum.
+    pub lost: Option<String>,
+}
+
+impl HostSide {
+    /// By how much its clock may have been off at the end, in µs.
+    pub fn apart_us(&self) -> f64 {
+        self.clock_within_us + self.drift_us.map_or(0.0, f64::abs)
+    }
 }
 
 /// The same contender under the same load, right after a trial whose client was

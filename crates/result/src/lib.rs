@@ -73,6 +73,10 @@ pub struct Run {
     pub command: String,
     /// The machine it ran on.
     pub machine: plan::Machine,
+    /// The hosts that the load came from, in the order of the user's file; none where it came from
+    /// the same machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<plan::ClientHost>,
     /// The folder of studies that its study lies in, as seen from the run's own folder. `None`
     /// where that can't be told, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -47,6 +47,19 @@ pub struct Study {
     pub file_sha256: Option<String>,
 }
 
+/// A host that load came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientHost {
+    /// Its name, as the user's file has it.
+    pub name: String,
+    /// Its kernel's version.
+    pub kernel: String,
+    /// The processors that its load may use.
+    pub cpus: Vec<usize>,
+    /// Whether it is the contenders' machine all the same.
+    pub is_here: bool,
+}
+
 impl Study {
     /// One of its figures.
     pub fn figure(&self, id: &str) -> Option<&Figure> {

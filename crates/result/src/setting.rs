@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 pub const CONNECTIONS: &str = "connections";
 /// The load generator's dimension of whether a connection serves many requests or one: a flag.
 pub const KEPT: &str = "kept";
+/// The load generator's dimension of how many hosts the load comes from: a number. A setting
+/// without it has the load of one client on the contender's machine, or of all hosts of the run.
+pub const CLIENTS: &str = "clients";
 /// The dimension of what stores are asked: a word.
 pub const ASKS: &str = "asks";
 /// The dimension of how large their values are, in bytes: a number.
@@ -64,6 +67,11 @@ impl Setting {
     pub fn connections(&self) -> u32 {
         let connections = self.number(CONNECTIONS).unwrap_or(0);
         u32::try_from(connections).unwrap_or(u32::MAX)
+    }
+
+    /// How many hosts its load comes from; `None` where it doesn't say.
+    pub fn clients(&self) -> Option<usize> {
+        self.number(CLIENTS).and_then(|count| usize::try_from(count).ok())
     }
 
     /// Whether connections serve many requests. Those of studies that know no other are kept.

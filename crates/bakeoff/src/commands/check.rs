@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use lab::contract::Depth;
+use lab::drive::LoadFrom;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
@@ -79,8 +80,8 @@ fn check(arguments: &CheckArguments) -> Result<(), Ended> {
     let (driver, contract) = study.driver_and_contract(contender);
     let data = study.file.data.as_ref();
     let (kind, driver, contract) = (study.file.kind(), &*driver, &*contract);
-    let (stop, survives_crash) = (&stop, false);
-    let bench = Bench { host: &machine, driver, kind, data, contract, survives_crash, stop };
+    let (stop, survives_crash, from) = (&stop, false, LoadFrom::Here);
+    let bench = Bench { host: &machine, driver, kind, data, contract, from, survives_crash, stop };
     let works = works(&study, contender);
     if works.is_empty() {
         return failed(format!("{name}: its study has no setting that it can do"));

@@ -17,9 +17,11 @@ const LEFT_OUT: u8 = 3;
 
 /// Writes a run's figures as trackers of benchmarks read them, without those that don't stand
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 every figure is there; 2 no run that can be read, or wrong \
+#[command(
+    after_help = "Exit codes: 0 every contender has its figures; 2 no run that can be read, or wrong \
 arguments; 3 some figure is left out, because it is invalid or wasn't measured; 4 it couldn't be \
-written.")]
+written."
+)]
 pub struct ExportArguments {
     /// A run's folder, for example runs/latest, or its run.json
     run: PathBuf,
@@ -87,6 +89,9 @@ fn write(exported: &Export, folder: &Path) -> Result<(), String> {
 fn tell(command: &str, exported: &Export, written: Result<(), String>) -> u8 {
     for figure in &exported.left_out {
         note(&format!("Left out: {figure}"));
+    }
+    for figures in &exported.lacking {
+        note(&format!("No point: {figures}"));
     }
     match written {
         Err(sentence) => {

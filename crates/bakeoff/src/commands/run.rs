@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durability::OfRun;
+use lab::place::client_hosts::NoHosts;
 use lab::plan::{Choice, Length};
 use lab::run::folder::FolderError;
-use lab::run::{Early, Ended, Options, RunError};
+use lab::run::{Early, Ended, Ladder, Options, RunError};
 use load::Stop;
 use report::export::Format;
 use result::finding::Verdict;
@@ -20,6 +21,7 @@ use result::{Run, State, shell};
 use self::progress::Progress;
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
+use super::hosts;
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::{print, tell_of_report, write};
@@ -76,6 +78,9 @@ pub struct RunArguments {
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long, conflicts_with = "resume")]
     seed: Option<u64>,
+    /// The load comes from these hosts, not from this machine: docs/hosts.md
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
     /// Go on with an unfinished run, by its folder
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
@@ -136,17 +141,31 @@ pub fn run(arguments: RunArguments) -> ExitCode {
             return BAD_INPUT.into();
         }
     };
+    let hosts = match arguments.hosts.as_deref().map(hosts::of_study).transpose() {
+        Ok(hosts) => hosts,
+        Err(sentence) => {
+            complain("run", &sentence);
+            return BAD_INPUT.into();
+        }
+    };
     let progress = Progress::new();
     let mut tell = |event: lab::run::Event| progress.tell(&event);
     keeper::leftovers::remove();
     let ended = match &arguments.resume {
-        Some(folder) => lab::run::resume(&studies, folder, &OfRun, &stop, &mut tell),
-        None => lab::run::new(&options(&arguments, studies, study), &OfRun, &stop, &mut tell),
+        Some(folder) => {
+            let helpers = (hosts.as_ref(), &OfRun as &dyn Ladder);
+            lab::run::resume(&studies, folder, helpers, &stop, &mut tell)
+        }
+        None => {
+            let hosts = arguments.hosts.clone().zip(hosts);
+            let options = Options { hosts, ..options(&arguments, studies, study) };
+            lab::run::new(&options, &OfRun, &stop, &mut tell)
+        }
     };
     drop(progress);
     match ended {
         Ok(ended) => {
-            let code = finish("run", &ended);
+            let code = finish("run", &ended, arguments.hosts.as_deref());
             let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
             worst(&[code, exported]).into()
         }
@@ -182,6 +201,7 @@ fn options(arguments: &RunArguments, studies: PathBuf, study: String) -> Options
             },
         },
         seed: arguments.seed,
+        hosts: None,
     }
 }
 
@@ -191,17 +211,18 @@ pub fn exit_code(error: &RunError) -> u8 {
         RunError::Interrupted => INTERRUPTED,
         RunError::Nobody => INCOMPLETE,
         RunError::Folder(FolderError::Make { .. } | FolderError::Write { .. })
-        | RunError::Load(load::Error::System { .. }) => SYSTEM,
+        | RunError::Load(load::Error::System { .. })
+        | RunError::Hosts(NoHosts::Lost(_)) => SYSTEM,
         _ => BAD_INPUT,
     }
 }
 
-/// Shows what was measured, and says with which command to go on where trials are missing. Gives
-/// the exit code.
-pub fn finish(command: &str, ended: &Ended) -> u8 {
+/// Shows what was measured, and says with which command to go on where trials are missing: with the
+/// file of the load's hosts, where it came from some. Gives the exit code.
+pub fn finish(command: &str, ended: &Ended, hosts: Option<&Path>) -> u8 {
     let run = &ended.run;
     let here = shown(ended.folder.path());
-    let to_go_on = to_go_on(&here);
+    let to_go_on = to_go_on(&here, hosts);
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
     let told = tell_of_report(command, printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {
@@ -239,8 +260,10 @@ pub fn finish(command: &str, ended: &Ended) -> u8 {
 }
 
 /// The command that goes on with a run, which knows where its study is, as a shell reads it.
-fn to_go_on(folder: &Path) -> String {
-    format!("bakeoff run --resume {}", shell::word(&folder.to_string_lossy()))
+fn to_go_on(folder: &Path, hosts: Option<&Path>) -> String {
+    let word = |path: &Path| shell::word(&path.to_string_lossy()).into_owned();
+    let hosts = hosts.map_or(String::new(), |file| format!(" --hosts {}", word(file)));
+    format!("bakeoff run --resume {}{hosts}", word(folder))
 }
 
 /// Whether all planned trials were made, and no contender failed in one.
@@ -268,7 +291,9 @@ mod tests {
 
     #[test]
     fn the_command_that_goes_on_can_be_pasted() {
-        assert_eq!(to_go_on(Path::new("runs/web-1")), "bakeoff run --resume runs/web-1");
-        assert_eq!(to_go_on(Path::new("/my runs/w")), "bakeoff run --resume '/my runs/w'");
+        assert_eq!(to_go_on(Path::new("runs/web-1"), None), "bakeoff run --resume runs/web-1");
+        assert_eq!(to_go_on(Path::new("/my runs/w"), None), "bakeoff run --resume '/my runs/w'");
+        let with_hosts = to_go_on(Path::new("runs/w"), Some(Path::new("hosts.toml")));
+        assert_eq!(with_hosts, "bakeoff run --resume runs/w --hosts hosts.toml");
     }
 }

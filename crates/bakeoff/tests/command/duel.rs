@@ -309,23 +309,43 @@ fn an_interrupted_duel_goes_on_by_the_command_that_it_prints_unless_its_program_
 
 #[test]
 fn who_cant_be_measured_is_named_with_the_reason() {
-    let lab = lab();
-    let fails = |more: &[&str], code: i32, parts: &[&str]| {
-        let said = duel(&lab, &[&[&*good(&lab)], more].concat());
-        assert_eq!(said.code, Some(code), "{more:?}: {}", said.stderr);
+    let fails = |more: &dyn Fn(&Lab) -> Vec<String>, parts: &[&str]| {
+        let lab = lab();
+        let more = more(&lab);
+        let arguments = [good(&lab)].into_iter().chain(more.clone()).collect::<Vec<_>>();
+        let said = duel(&lab, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(said.code, Some(1), "{more:?}: {}", said.stderr);
         said.assert_complains(parts);
+        lab.assert_nothing_is_left();
+        assert!(!lab.path("runs").exists(), "{more:?}: nothing was measured");
     };
-    fails(&["echo no licence; exit 3"], 1, &["exit code 3", "no licence"]);
-    fails(&["perl nowhere.pl"], 1, &["nowhere.pl", "its last lines"]);
-    fails(&["http://127.0.0.1:1"], 1, &["nobody answered at http://127.0.0.1:1"]);
+    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
     let varies = format!("http://{}", running(&["1", "22", "333"]));
-    fails(&[&varies], 1, &["differently each time, with 1, 2, 3 bytes", "--expect-body"]);
-    fails(&["--expect-body", "no such text", &good(&lab)], 1, &["doesn't hold", "--expect-body"]);
-    fails(&["--path", "/nowhere", &good(&lab)], 1, &["status 400", "--path"]);
-    // Else it passes the first look, and each of its trials fails.
-    fails(&[&server(&lab, "daemon")], 1, &["it forked away", "in the foreground"]);
-    lab.assert_nothing_is_left();
-    assert!(!lab.path("runs").exists(), "nothing was measured");
+    // All of them wait nearly all the time.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            fails(&|_| words(&["echo no licence; exit 3"]), &["exit code 3", "no licence"]);
+            fails(&|_| words(&["perl nowhere.pl"]), &["nowhere.pl", "its last lines"]);
+            let parts = ["differently each time, with 1, 2, 3 bytes", "--expect-body"];
+            fails(&|_| words(&[&varies]), &parts);
+        });
+        scope.spawn(|| {
+            let nobody = "http://127.0.0.1:1";
+            fails(&|_| words(&[nobody]), &["nobody answered at http://127.0.0.1:1"]);
+        });
+        scope.spawn(|| {
+            let parts = ["doesn't hold", "--expect-body"];
+            fails(&|lab| words(&["--expect-body", "no such text", &good(lab)]), &parts);
+        });
+        scope.spawn(|| {
+            fails(&|lab| words(&["--path", "/nowhere", &good(lab)]), &["status 400", "--path"]);
+        });
+        // Else it passes the first look, and each of its trials fails.
+        scope.spawn(|| {
+            let parts = ["it forked away", "in the foreground"];
+            fails(&|lab| words(&[&server(lab, "daemon")]), &parts);
+        });
+    });
 }
 
 #[test]

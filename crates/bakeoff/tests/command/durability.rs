@@ -4,6 +4,7 @@
 //! checked.
 
 use std::fs;
+use std::panic::resume_unwind;
 use std::time::Duration;
 
 use keeper::process_tree::descendants;
@@ -57,6 +58,22 @@ fn seen(lab: &Lab, rungs: &str, cuts: u32) -> Option<Durability> {
     Some(seen.clone())
 }
 
+/// What is seen of such a store on each of these rungs, all at once: a cut waits nearly all the
+/// time.
+fn seen_at_once(lab: impl Fn() -> Lab + Sync, rungs: [Rung; 2]) -> Option<[Durability; 2]> {
+    std::thread::scope(|scope| {
+        let lab = &lab;
+        let test = std::thread::current().name().unwrap_or_default().to_string();
+        let on = rungs.map(|rung| {
+            // What is skipped is told by the test's name.
+            let thread = std::thread::Builder::new().name(test.clone());
+            thread.spawn_scoped(scope, move || seen(&lab(), rung.name(), 2)).unwrap()
+        });
+        let [first, second] = on.map(|it| it.join().unwrap_or_else(|why| resume_unwind(why)));
+        Some([first?, second?])
+    })
+}
+
 fn verdict(seen: &Durability, rung: Rung) -> &CutVerdict {
     &seen.rungs.iter().find(|seen| seen.rung == rung).expect("it was asked for").verdict
 }
@@ -95,10 +112,10 @@ fn a_store_that_syncs_every_write_loses_none_on_any_rung() {
 
 #[test]
 fn sqlite_loses_nothing_with_a_full_sync() {
-    let lab = lab_with("sqlite", "");
-    let Some(seen) = seen(&lab, "machine,power", 2) else { return };
-    for rung in [Rung::Machine, Rung::Power] {
-        assert_eq!(verdict(&seen, rung), &CutVerdict::Kept, "{seen:?}");
+    let rungs = [Rung::Machine, Rung::Power];
+    let Some(seen) = seen_at_once(|| lab_with("sqlite", ""), rungs) else { return };
+    for (seen, rung) in seen.iter().zip(rungs) {
+        assert_eq!(verdict(seen, rung), &CutVerdict::Kept, "{seen:?}");
     }
 }
 
@@ -178,11 +195,10 @@ fn a_store_without_checksums_is_found_out_that_is_cut_off_within_a_record() {
 
 #[test]
 fn a_store_that_never_has_the_disk_flushed_is_found_out_where_the_power_goes() {
-    let lab = lab_with("no-flush", "");
-    let Some(seen) = seen(&lab, "machine,power", 2) else { return };
-    assert_eq!(verdict(&seen, Rung::Machine), &CutVerdict::Kept, "the disk itself was honest");
-    let power = seen.rungs.iter().find(|seen| seen.rung == Rung::Power).unwrap();
-    assert_eq!(power.worst_cuts(), 2, "{power:?}");
+    let rungs = [Rung::Machine, Rung::Power];
+    let Some([machine, power]) = seen_at_once(|| lab_with("no-flush", ""), rungs) else { return };
+    assert_eq!(verdict(&machine, Rung::Machine), &CutVerdict::Kept, "the disk itself was honest");
+    assert_eq!(power.rungs[0].worst_cuts(), 2, "{power:?}");
 }
 
 /// Redis with a log that it syncs so often.
@@ -210,9 +226,10 @@ fn redis_keeps_what_is_in_its_log_where_its_process_dies() {
 
 #[test]
 fn redis_loses_nothing_that_it_always_synced() {
-    let Some(seen) = seen(&redis("always"), "machine,power", 2) else { return };
-    for rung in [Rung::Machine, Rung::Power] {
-        assert_eq!(verdict(&seen, rung), &CutVerdict::Kept, "{seen:?}");
+    let rungs = [Rung::Machine, Rung::Power];
+    let Some(seen) = seen_at_once(|| redis("always"), rungs) else { return };
+    for (seen, rung) in seen.iter().zip(rungs) {
+        assert_eq!(verdict(seen, rung), &CutVerdict::Kept, "{seen:?}");
     }
 }
 

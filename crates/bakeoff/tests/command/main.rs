@@ -5,6 +5,7 @@
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
+//! - [`from_hosts`]: the load of a study from several hosts;
 //! - [`liars`]: servers, programs and stores that lie, beside what is said to find them out;
 //! - [`own_servers`]: requests with headers and bodies, and secrets, in `duel` and `study.toml`;
 //! - [`pages`]: the pages that a newcomer goes through, gone through;
@@ -25,6 +26,7 @@ mod durability;
 mod failing;
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod from_hosts;
 mod liars;
 mod mistakes;
 mod new;

@@ -127,9 +127,9 @@ fn no_answer_of_a_skeleton_waits_for_an_acknowledgement() {
 
         let said = lab.bakeoff(&["run", "s"]);
         let run = lab.run();
-        let load = run.trials[0].evidence.work.as_ref();
-        let load = load.unwrap_or_else(|| panic!("{language}: nothing is measured: {said:?}"));
-        let mean_us = load.response_us.mean;
+        // Each answer of each trial would wait. A busy machine holds up some.
+        let works = run.trials.iter().filter_map(|trial| trial.evidence.work.as_ref());
+        let mean_us = works.filter_map(|work| work.response_us.mean).reduce(f64::min);
         let is_at_once = mean_us.is_some_and(|us| us < waits_us / 2.0);
         assert!(is_at_once, "{language}: {mean_us:?} µs; one that waits has {waits_us}: {said:?}");
         lab.assert_nothing_is_left();

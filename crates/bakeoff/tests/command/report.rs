@@ -205,6 +205,15 @@ fn all_of(file: &Path) -> Option<String> {
     Some(shown.concat())
 }
 
+/// Whether a text has this word, and not only within another one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.into_iter().chain(after).any(char::is_alphanumeric)
+    })
+}
+
 /// What becomes of these numbers, each at each place of a run where there is one.
 fn wrong_with(run: &Run, others: &[Value]) -> Vec<String> {
     let run = serde_json::to_value(run).unwrap();
@@ -221,12 +230,10 @@ fn wrong_with(run: &Run, others: &[Value]) -> Vec<String> {
         fs::write(&file, changed.to_string()).unwrap();
         match std::panic::catch_unwind(|| all_of(&file)) {
             Err(_) => wrong.push(format!("{other} at {place} panics")),
-            Ok(made) => {
-                let words = made.iter().flat_map(|it| it.split(|c: char| !c.is_alphanumeric()));
-                if words.into_iter().any(|word| ["inf", "NaN"].contains(&word)) {
-                    wrong.push(format!("{other} at {place} is shown as no number"));
-                }
+            Ok(Some(made)) if ["inf", "NaN"].iter().any(|word| has_word(&made, word)) => {
+                wrong.push(format!("{other} at {place} is shown as no number"));
             }
+            Ok(_) => {}
         }
     }
     wrong

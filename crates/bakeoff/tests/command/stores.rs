@@ -57,6 +57,8 @@ fn stores_are_filled_then_asked_and_tell_what_they_have() {
     }
     let title = "reads and writes, 100 bytes a value, 1,000 keys, 4 connections";
     assert!(said.stderr.contains(title), "{said:?}");
+    // How long a store takes to be filled nobody knows before it was.
+    assert!(said.stderr.contains("\n  time         at least "), "{said:?}");
     lab.assert_nothing_is_left();
 }
 
@@ -157,7 +159,7 @@ fn cut_off_once(modes: &[&str]) -> (Lab, Said) {
 /// that always does, and the rate of one that never does.
 #[test]
 fn a_store_that_keeps_its_word_only_where_it_is_cut_off_is_found_out_as_it_was_timed() {
-    let (lab, said) = cut_off_once(&["keeps", "keeps-when-cut"]);
+    let (lab, said) = cut_off_once(&["keeps", "keeps-when-cut", "keeps-once-idle"]);
     if said.is_absent() {
         return skipped("skipped", said.stderr.trim_end());
     }
@@ -174,12 +176,16 @@ fn a_store_that_keeps_its_word_only_where_it_is_cut_off_is_found_out_as_it_was_t
     let (kept, lost) = (after("keeps"), after("keeps-when-cut"));
     assert!(kept.keys > 500 && kept.lost() == 0, "{kept:?}");
     assert_eq!(lost.missing, lost.keys, "it has nothing: {lost:?}");
+    let put_off = after("keeps-once-idle");
+    assert!(put_off.lost() > 0, "it had a moment without work: {put_off:?}");
     let word = |mode: &str| {
         let row = run.outcomes[0].rows.iter().find(|row| row.contender == mode).unwrap();
         row.findings.iter().find(|it| it.check == "survives").unwrap().clone()
     };
     assert!(word("keeps").verdict < Verdict::Invalid, "{:?}", word("keeps"));
-    assert_eq!(word("keeps-when-cut").verdict, Verdict::Invalid, "{:?}", word("keeps-when-cut"));
+    for liar in ["keeps-when-cut", "keeps-once-idle"] {
+        assert_eq!(word(liar).verdict, Verdict::Invalid, "{:?}", word(liar));
+    }
 }
 
 /// Else a store knows by what it is asked, and where, that it had better keep it.

@@ -175,6 +175,13 @@ fn hosts_of_networks_of_their_own_are_told_apart() {
     let rates: Vec<f64> =
         (0..3).map(|nth| said.json["hosts"][nth]["rate"].as_f64().unwrap()).collect();
     assert!(rates[2] * 3.0 < rates[0].min(rates[1]), "the narrow link doesn't show: {rates:?}");
+    let warnings = said.json["warnings"].as_array().unwrap();
+    let slower: Vec<&str> = warnings
+        .iter()
+        .filter(|it| it["id"] == "host_slower")
+        .filter_map(|it| it["text"].as_str())
+        .collect();
+    assert!(slower.iter().any(|text| text.starts_with("Host c3 had")), "{warnings:?}");
 }
 
 /// Else a host whose clock is another would begin at another time, and its seconds would lie

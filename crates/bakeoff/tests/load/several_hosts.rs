@@ -142,14 +142,16 @@ fn hosts_write_and_read_one_store() {
     assert_eq!(said.json["keys"]["missing"], 0, "{}", said.stderr);
 }
 
-/// A host that lacks the program gets the very one that asks, and only once.
+/// A host that lacks the program gets the very one that asks, and only once. What its login says
+/// is no answer.
 #[test]
 fn a_program_is_installed_by_its_digest_and_runs() {
     let server = Server::says(HELLO);
     let hosts = Hosts::new();
     let folder = hosts.folder.path().display();
-    fs::write(hosts.file(), format!("[host.c1]\nreach = [\"env\", \"-C\", \"{folder}\"]\n"))
-        .unwrap();
+    let login = format!("echo 'Welcome  to c1!'; cd {folder} && exec \"$@\"");
+    let content = format!("[host.c1]\nreach = [\"sh\", \"-c\", {login:?}, \"sh\"]\n");
+    fs::write(hosts.file(), content).unwrap();
     let asked = ["http://127.0.0.1:1/", "-n", "1", "-c", "1"];
     let lacks = hosts.load(&asked);
     assert_eq!(lacks.code, Some(4), "{}", lacks.stderr);
@@ -273,6 +275,16 @@ fn nothing_is_left_on_a_host_when_the_hub_is_killed() {
     run.wait().unwrap();
     agents.into_iter().for_each(assert_gone);
     assert_quiet(&server);
+}
+
+/// Else it would be told in the middle of a load, in the kernel's words.
+#[test]
+fn a_processor_that_a_host_lacks_is_told_by_its_name() {
+    let hosts = Hosts::new();
+    fs::write(hosts.file(), "[host.c1]\nreach = []\ncpus = [9999]\n").unwrap();
+    let said = hosts.load(&["http://127.0.0.1:1/", "-n", "1"]);
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert!(said.stderr.contains("host c1: its cpus name 9999"), "{}", said.stderr);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Who may know whom (ARCHITECTURE.md): `result`, `histogram`, `keeper` and `yardstick` know
-//! nobody of this workspace. Each other crate knows some of those before it. Nobody knows the
+//! Who may know whom (ARCHITECTURE.md): `result`, `histogram`, `keeper`, `payloads` and `yardstick`
+//! know nobody of this workspace. Each other crate knows some of those before it. Nobody knows the
 //! programs on top.
 
 use std::collections::BTreeMap;
@@ -10,17 +10,18 @@ use cargo_metadata::MetadataCommand;
 use crate::source::{files_below, program};
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("result", &[]),
     ("histogram", &[]),
     ("load", &["histogram"]),
     ("keeper", &[]),
     ("hosts", &["keeper", "load"]),
+    ("payloads", &[]),
     ("yardstick", &[]),
     ("judge", &["histogram", "result"]),
-    ("lab", &["histogram", "judge", "keeper", "load", "result", "yardstick"]),
+    ("lab", &["histogram", "hosts", "judge", "keeper", "load", "payloads", "result", "yardstick"]),
     ("durability", &["keeper", "lab", "load", "result"]),
-    ("museum", &["histogram", "judge", "keeper", "lab", "load", "result", "yardstick"]),
+    ("museum", &["histogram", "judge", "keeper", "lab", "load", "payloads", "result", "yardstick"]),
     ("report", &["histogram", "result"]),
 ];
 

@@ -1,6 +1,6 @@
 //! Do the figures fit each other?
 
-use result::evidence::{Percentiles, Work};
+use result::evidence::{HostSide, Percentiles, Work};
 
 use super::check::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
@@ -22,7 +22,7 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
-    signal: "The account of requests. Answers against rate × time, and against the sum of the seconds. The order of percentiles. In a closed loop Little's law: connections = rate × mean time. Where each connection serves one request, the wait for the connection is a part of that time. Of programs: the units that they count, and the CPU time that they used meanwhile.",
+    signal: "The account of requests, of each host as well. Answers against rate × time, and against the sum of the seconds. The order of percentiles. In a closed loop Little's law: connections = rate × mean time. Where each connection serves one request, the wait for the connection is a part of that time. Of programs: the units that they count, and the CPU time that they used meanwhile.",
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for; of programs at least half a nanosecond of CPU time a unit",
     why: "These rules hold for every true measurement. Where one doesn't hold, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, except for the client's own work between an answer and the next request. If that work takes a quarter of the time, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur the rule by the longest answer's share of the window. Half a nanosecond is one or two instructions: no unit of any work takes less.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
@@ -55,7 +55,8 @@ const RULES: [LoadRule; 4] = [contradiction, of_an_open_loop, too_few_answers, l
 const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
 fn contradiction(_: &TrialSeen, load: &Load) -> Option<Word> {
-    let fault = fault_in_counts(load).or_else(|| fault_in_times(load))?;
+    let of_hosts = || load.client.hosts.iter().find_map(fault_of_host);
+    let fault = fault_in_counts(load).or_else(of_hosts).or_else(|| fault_in_times(load))?;
     Some(Word::invalid("contradiction", fault).against("none"))
 }
 
@@ -162,6 +163,21 @@ fn fault_in_counts(load: &Load) -> Option<String> {
     None
 }
 
+/// What a host's own account contradicts.
+fn fault_of_host(host: &HostSide) -> Option<String> {
+    let (name, side, errors) = (&host.name, &host.side, host.errors);
+    let is_lost = host.lost.is_some();
+    let is_conserved =
+        side.scheduled == side.sent + side.shed && side.sent == side.good + errors + side.in_flight;
+    (!is_lost && !is_conserved).then(|| {
+        format!(
+            "Of host {name} {} requests were scheduled, {} sent and {} shed; {} good, {errors} \
+             errors and {} in flight.",
+            side.scheduled, side.sent, side.shed, side.good, side.in_flight
+        )
+    })
+}
+
 fn differ(a: f64, b: f64) -> bool {
     (a - b).abs() > ROUNDING * a.max(b) + 1.0
 }
@@ -203,8 +219,8 @@ mod tests {
     use result::kind::Kind;
 
     use super::super::sound::{
-        LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
-        word_if, word_on,
+        LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, on_hosts, sound, word_after,
+        word_after_load, word_if, word_on,
     };
     use super::*;
 
@@ -335,5 +351,23 @@ mod tests {
         let load = load_of(&mut evidence);
         load.work.response_us = load.work.service_us.clone();
         assert_eq!(word_on(&ARITHMETIC, &slot, &evidence).value, "50 of 100 connections busy");
+    }
+
+    /// Else two hosts' faults could cancel each other out in the sum.
+    #[test]
+    fn each_of_several_hosts_has_an_account_of_its_own() {
+        let with = |change: fn(&mut [HostSide])| {
+            word_after(&ARITHMETIC, |evidence| {
+                on_hosts(evidence, 4);
+                change(&mut evidence.clients[0].hosts);
+            })
+        };
+        assert_eq!(with(|_| {}).verdict, Verdict::Valid);
+        let word = with(|hosts| {
+            hosts[0].side.good -= 1;
+            hosts[1].side.good += 1;
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.starts_with("Of host c1 50000 requests were scheduled"), "{}", word.says);
     }
 }

@@ -164,6 +164,21 @@ impl<'a> TrialSeen<'a> {
         }
     }
 
+    /// The word of a check that looked at the contender's machine, whose *valid* is of the load's
+    /// machine too. Where the load came from other machines, nobody looked at those.
+    pub(super) fn with_hosts(&self, word: Word) -> Word {
+        let elsewhere = self.evidence.hosts().filter(|host| !host.is_here);
+        let names: Vec<&str> = elsewhere.map(|host| &*host.name).collect();
+        if names.is_empty() || word.verdict != Verdict::Valid {
+            return word;
+        }
+        Word::not_checked(format!(
+            "{} That is the contender's machine. Of the hosts of the load ({}) it isn't known.",
+            word.says,
+            names.join(", ")
+        ))
+    }
+
     /// A check's word on what became of a store's keys. It doesn't apply to what keeps no data.
     pub(super) fn of_keys(&self, look: impl FnOnce(&StoreSeen) -> Option<Word>) -> Option<Word> {
         if !self.kind.keeps_data() {

@@ -24,7 +24,7 @@ const RISE: f64 = 0.05;
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the client's threads and of the contender's cores, with interrupts where the kernel counts them apart. How long each thread was ready to run and waited for a processor. If the client has more threads than processors: also the CPU time of all threads by that of their processors. If the client is near its limit in a closed loop: the rate of the same trial with a second client, on a core that nobody else has.",
+    signal: "CPU time by wall time of the client's threads and of the contender's cores, with interrupts where the kernel counts them apart. How long each thread was ready to run and waited for a processor. If the client has more threads than processors: also the CPU time of all threads by that of their processors. If the client is near its limit in a closed loop: the rate of the same trial with a second client, on a core that nobody else has. Of a load from several hosts: the busiest host.",
     threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
     why: "A client that is always busy measures itself. In 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound. If the server had time to spare meanwhile, the server waited for the client. Time that others or the host may have taken from the contender's cores counts as busy, since it isn't waiting. A client that shares its processor, or has a part of one, is held up all the time, and its CPU time alone looks idle. Threads that share a lock take turns: each looks idle, and together they fill their processor. If a second client doesn't raise the rate, the server was the limit all the same: a rate that only the client holds back rises with each core that the client gets. Identical trials differ by some per cent, too. So a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
@@ -39,8 +39,8 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         .advise("Use a machine on which both have cores of their own, or one core (`--cores 1`).");
     }
     let cpus = seen.evidence.place.client_cpus.len();
-    let Some(part) = parts_of(load.client, cpus).max_by(|a, b| a.taken().total_cmp(&b.taken()))
-    else {
+    let parts = parts_of(load.client, cpus);
+    let Some(part) = parts.max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
         return Word::not_checked("The client's CPU time is not known.");
     };
     // In an open loop a server waits for requests that aren't due yet.
@@ -133,7 +133,7 @@ fn second_client(
             // A single connection takes no second thread.
             let is_more = client_busy_share.len() > first.client.busy_share.len();
             let waited = client_run_delay_share.as_deref();
-            let has_time = parts(client_busy_share, waited, client_cpus.len())
+            let has_time = parts(None, client_busy_share, waited, client_cpus.len())
                 .all(|part| Client::of(&part) != Client::AtLimit);
             let is_quiet = others_cores
                 .zip(*steal_share)
@@ -166,7 +166,9 @@ const BUSY: &str =
 
 /// What the time of a client's thread went into, or that of the processors of all its threads,
 /// as shares of it.
-struct Part {
+struct Part<'a> {
+    /// The host that it is on, where there are several.
+    host: Option<&'a str>,
     busy: f64,
     /// Ready to run, while another ran. `None` where the kernel doesn't tell. Of all threads
     /// together it is 0: it is each thread's own.
@@ -175,16 +177,20 @@ struct Part {
     threads: usize,
 }
 
-impl Part {
+impl Part<'_> {
     /// The share in which it had no time to spare.
     fn taken(&self) -> f64 {
         self.busy + self.waited.unwrap_or(0.0)
     }
 
     fn value(&self) -> String {
-        let busy = format!("{} busy", percent(self.busy));
+        let host = self.host.map_or(String::new(), |name| format!("host {name}: "));
+        let busy = format!("{host}{} busy", percent(self.busy));
         match self.waited {
-            _ if self.threads > 1 => format!("{} threads together {busy}", self.threads),
+            _ if self.threads > 1 => {
+                let busy = percent(self.busy);
+                format!("{host}{} threads together {busy} busy", self.threads)
+            }
             Some(waited) => format!("{busy}, {} waiting for a processor", percent(waited)),
             None => busy,
         }
@@ -193,20 +199,32 @@ impl Part {
 
 /// All of a client's threads together, on so many processors, and each of them. Threads that
 /// take turns, for a lock that they share, have each time to spare, and their processor none.
-fn parts(busy: &[f64], waited: Option<&[f64]>, cpus: usize) -> impl Iterator<Item = Part> {
+fn parts<'a>(
+    host: Option<&'a str>,
+    busy: &[f64],
+    waited: Option<&[f64]>,
+    cpus: usize,
+) -> impl Iterator<Item = Part<'a>> {
     let all = (busy.len() > cpus).then(|| Part {
+        host,
         busy: busy.iter().sum::<f64>() / cpus.max(1) as f64,
         waited: waited.map(|_| 0.0),
         threads: busy.len(),
     });
     let waited = move |number: usize| waited?.get(number).copied();
     let shares = busy.iter().enumerate();
-    let each = shares.map(move |(number, &busy)| Part { busy, waited: waited(number), threads: 1 });
+    let each =
+        shares.map(move |(number, &busy)| Part { host, busy, waited: waited(number), threads: 1 });
     all.into_iter().chain(each)
 }
 
-fn parts_of(client: &ClientSide, cpus: usize) -> impl Iterator<Item = Part> {
-    parts(&client.busy_share, client.run_delay_share.as_deref(), cpus)
+/// Those of a client on so many processors, or of each host that it is the sum of.
+fn parts_of(client: &ClientSide, cpus: usize) -> impl Iterator<Item = Part<'_>> {
+    let alone = client.hosts.is_empty().then_some((None, client, cpus));
+    let of_hosts = client.hosts.iter().map(|host| (Some(&*host.name), &host.side, host.cpus.len()));
+    alone.into_iter().chain(of_hosts).flat_map(|(host, side, cpus)| {
+        parts(host, &side.busy_share, side.run_delay_share.as_deref(), cpus)
+    })
 }
 
 /// The share of its cores that the contender used.
@@ -232,9 +250,11 @@ pub(super) fn is_near(client: &ClientSide, cpus: usize) -> bool {
 
 /// Whether a trial is to be made once more with more client: its client was near
 /// its limit, as far as can be told, and the loop is closed, whose rate is what
-/// client and server allow.
+/// client and server allow. Of hosts there are those that somebody named, and no more.
 pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
-    let Some(client) = evidence.clients.first() else { return false };
+    let Some(client) = evidence.clients.first().filter(|it| it.hosts.is_empty()) else {
+        return false;
+    };
     slot.setting.pace == Pace::Free
         && !evidence.place.shared()
         && is_near(client, evidence.place.client_cpus.len())
@@ -245,7 +265,7 @@ mod tests {
     use result::finding::{Finding, Verdict};
 
     use super::super::sound::{
-        at_half_of_its_maximum, load_of, sound, word_after, word_after_load,
+        at_half_of_its_maximum, load_of, on_hosts, sound, word_after, word_after_load,
     };
     use super::*;
 
@@ -451,5 +471,20 @@ mod tests {
         assert_eq!(word.verdict, Verdict::NotChecked);
         let word = word_after_load(&CLIENT_LIMIT, |load| load.client.busy_share.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    /// Else one host at its limit would hide behind those that had time to spare.
+    #[test]
+    fn of_several_hosts_the_busiest_is_looked_at_and_named() {
+        let with = |busy| {
+            word_after(&CLIENT_LIMIT, |evidence| {
+                on_hosts(evidence, 3);
+                evidence.clients[0].hosts[1].side.busy_share = vec![busy];
+            })
+        };
+        assert_eq!(with(0.6).verdict, Verdict::Valid);
+        let word = with(0.98);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.value.starts_with("host c2: 98.0 % busy"), "{}", word.value);
     }
 }

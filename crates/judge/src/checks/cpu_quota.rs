@@ -14,7 +14,7 @@ pub(crate) const CPU_QUOTA: Check = Check {
     threshold: "none; invalid from 5 % of the processors' time on",
     why: "When a quota is used up, all its threads stop until the period ends, for up to 0.1 s. That stop is then measured as latency, and the machine seems to have idle cores. One such period moves a percentile. From 5 % of the time on, the rate is that of the quota. The kernel adds up the time of each processor, and some of them may have had nothing to do. So the share is the least that it can be.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
-    scope: Scope::Trial(|seen, work| Some(look(seen, work))),
+    scope: Scope::Trial(|seen, work| Some(seen.with_hosts(look(seen, work)))),
 };
 
 fn look(seen: &TrialSeen, work: &Work) -> Word {

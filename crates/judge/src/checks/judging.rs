@@ -240,8 +240,8 @@ mod tests {
             findings.extend(judge(kind, &slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-        let silent = "nobody is on a virtual machine, ran before or was cut off";
-        assert_eq!(spoke.len(), CHECKS.len() - 4, "{silent}");
+        let silent = "nobody is on a virtual machine, ran before, was cut off or met other hosts";
+        assert_eq!(spoke.len(), CHECKS.len() - 5, "{silent}");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
@@ -265,15 +265,15 @@ mod tests {
             absent(judge(kind, &slot, &evidence), is_of_trials)
         };
         let of_trial = |trial| of_kind(Kind::Http, trial);
-        let of_stores = ["misses", "evictions"];
-        let and = |others: &[&'static str]| [&of_stores[..], others].concat();
+        let of_none = ["hosts", "misses", "evictions"];
+        let and = |others: &[&'static str]| [&of_none[..], others].concat();
         assert_eq!(
             of_trial(sound()),
             and(&["offered-rate", "lateness", "own-account", "runtime", "fresh-process"])
         );
         assert_eq!(
             of_kind(Kind::Keys, of_a_store()),
-            ["offered-rate", "lateness", "own-account", "runtime", "fresh-process"]
+            ["hosts", "offered-rate", "lateness", "own-account", "runtime", "fresh-process"]
         );
         assert_eq!(
             of_trial(at_half_of_its_maximum()),
@@ -335,7 +335,7 @@ mod tests {
             trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
-        assert_eq!(findings.len(), CHECKS.len() - 2, "one word a check, but of cuts");
+        assert_eq!(findings.len(), CHECKS.len() - 3, "one word a check, but of cuts and hosts");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();

@@ -1,6 +1,6 @@
 //! Were an open loop's requests sent when they were due?
 
-use result::evidence::Percentiles;
+use result::evidence::{ClientSide, Percentiles};
 
 use super::check::{Check, Load, Scope, Word, percent};
 
@@ -13,7 +13,7 @@ const MIN_US: f64 = 1_000.0;
 
 pub(super) const LATENESS: Check = Check {
     id: "lateness",
-    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile. Beside it, the share of the time in which the client's thread was ready to run and others had its processor.",
+    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile. Beside it, the share of the time in which the client's thread was ready to run and others had its processor. Of a load from several hosts: the latest host.",
     threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
     why: "A request that was sent late has waited in the client, and its response time has that wait. There are two exceptions. A request that found every connection taken waited for the server. And a processor takes some time to wake up. If something has the client's processor for 10 ms in a second, a hundredth of that second's requests are late. A machine's own service that wakes up once a second was seen to do that. So lateness counts as a moment of the machine, unless half of the blocks have it.",
     fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate. Percentiles from the 99th on are as much the client's as the contender's.",
@@ -21,14 +21,20 @@ pub(super) const LATENESS: Check = Check {
 };
 
 fn look(load: &Load) -> Word {
-    let Some((late, response)) = late_us(load) else {
+    let response = p99(&load.work.response_us);
+    let late = sides(load.client).map(|(host, side)| Some((late_us(side)?, host, side)));
+    let late: Option<Vec<(f64, Option<&str>, &ClientSide)>> = late.collect();
+    let latest = late.and_then(|all| all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)));
+    let Some(((late, host, side), response)) = latest.zip(response) else {
         return Word::not_checked("It can't be told how late requests were sent.");
     };
     let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
-    let waited = load.client.run_delay_share.as_deref().and_then(most);
-    let value = match waited {
-        Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
-        None => format!("{late:.0} µs late"),
+    let host = host.map_or(String::new(), |name| format!("host {name}: "));
+    let value = match side.run_delay_share.as_deref().and_then(most) {
+        Some(share) => {
+            format!("{host}{late:.0} µs late, waiting for a processor {}", percent(share))
+        }
+        None => format!("{host}{late:.0} µs late"),
     };
     if late < MIN_US || late < SHARE_MAX * response {
         Word::valid(value, "Requests were sent when they were due.")
@@ -37,12 +43,18 @@ fn look(load: &Load) -> Word {
     }
 }
 
-/// The 99th percentiles of lateness that isn't the contender's, and of response
-/// time, both in µs; `None` if one isn't known.
-fn late_us(load: &Load) -> Option<(f64, f64)> {
-    let lateness = p99(load.client.lateness_us.as_ref()?)?;
-    let waited = p99(load.client.connection_wait_us.as_ref()?)?;
-    Some(((lateness - waited).max(0.0), p99(&load.work.response_us)?))
+/// A client's side, or that of each host that it is the sum of, with its name.
+fn sides(client: &ClientSide) -> impl Iterator<Item = (Option<&str>, &ClientSide)> {
+    let alone = client.hosts.is_empty().then_some((None, client));
+    let there = client.hosts.iter().filter(|host| host.lost.is_none());
+    alone.into_iter().chain(there.map(|host| (Some(&*host.name), &host.side)))
+}
+
+/// The 99th percentile of lateness that isn't the contender's, in µs; `None` if it isn't known.
+fn late_us(client: &ClientSide) -> Option<f64> {
+    let lateness = p99(client.lateness_us.as_ref()?)?;
+    let waited = p99(client.connection_wait_us.as_ref()?)?;
+    Some((lateness - waited).max(0.0))
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
@@ -54,7 +66,7 @@ mod tests {
     use result::finding::Verdict;
 
     use super::super::sound::{
-        LoadOf, at_half_of_its_maximum, load_of, sound, word_if_any, word_on,
+        LoadOf, at_half_of_its_maximum, load_of, on_hosts, sound, word_if_any, word_on,
     };
     use super::*;
 
@@ -115,5 +127,18 @@ mod tests {
     fn a_closed_loop_is_never_late() {
         let (slot, evidence) = sound();
         assert_eq!(word_if_any(&LATENESS, &slot, &evidence), None);
+    }
+
+    /// Else a late host would hide behind those that were in time.
+    #[test]
+    fn of_several_hosts_the_latest_is_looked_at_and_named() {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        on_hosts(&mut evidence, 4);
+        assert_eq!(word_on(&LATENESS, &slot, &evidence).verdict, Verdict::Valid);
+        let side = &mut evidence.clients[0].hosts[2].side;
+        side.lateness_us.as_mut().unwrap().at[1].value = 2_000.0;
+        let word = word_on(&LATENESS, &slot, &evidence);
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.value.starts_with("host c3: 2000 µs late"), "{}", word.value);
     }
 }

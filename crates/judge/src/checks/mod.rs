@@ -20,6 +20,7 @@ mod flushes;
 mod frequency;
 mod fresh_process;
 mod hidden_tail;
+mod hosts;
 mod judging;
 mod keep_alive;
 mod lateness;
@@ -62,12 +63,13 @@ pub(crate) use survives::is_of_no_class;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 35] = [
+pub const CHECKS: [&Check; 36] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
     &optimised_build::OPTIMISED_BUILD,
     &load_arrived::LOAD_ARRIVED,
+    &hosts::HOSTS,
     &errors::ERRORS,
     &misses::MISSES,
     &evictions::EVICTIONS,

@@ -1,5 +1,6 @@
 //! Was the rate of an open loop offered, and was it held?
 
+use result::evidence::HostSide;
 use result::plan::Pace;
 
 use super::check::{Check, Load, Scope, TrialSeen, Word, percent};
@@ -16,7 +17,7 @@ const UNDER_WAY_MAX: f64 = 0.05;
 
 pub(super) const OFFERED_RATE: Check = Check {
     id: "offered-rate",
-    signal: "In an open loop: requests whose turn came, by the window's length and the planned rate. Good answers by the same.",
+    signal: "In an open loop: requests whose turn came, by the window's length and the planned rate. Good answers by the same. Of a load from several hosts: each host's part as well.",
     threshold: "requests within 0.5 %, beside what is chance in random arrivals; where the rate is one for all, answers too, beside one request a connection that is still under way, 5 % of all at most",
     why: "A generator that offers less than it says measures at another rate than the figure has. Where all contenders are compared at one rate, a contender that answers less did less work. On a curve fewer answers are the result, and stand beside the rate that was offered: the other requests wait or are shed, and their wait is in the response times. A contender may fall behind below its maximum of the closed loop, whose requests come in batches and cost less each.",
     fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
@@ -25,17 +26,36 @@ pub(super) const OFFERED_RATE: Check = Check {
     }),
 };
 
+/// The word on a host that didn't offer its own part, though another may have made up for it.
+fn of_host(seen: &TrialSeen, load: &Load, host: &HostSide) -> Option<Word> {
+    let planned = host.side.offered_rate.filter(|_| host.lost.is_none())? * load.work.seconds;
+    let is_off = (host.side.scheduled as f64 - planned).abs() > tolerance(seen, planned);
+    is_off.then(|| {
+        let share = percent(host.side.scheduled as f64 / planned);
+        let says = "A host didn't send requests at the rate of its part.";
+        Word::invalid(format!("host {}: {share} offered", host.name), says)
+    })
+}
+
+/// By how many requests a load may be off its plan.
+fn tolerance(seen: &TrialSeen, planned: f64) -> f64 {
+    let chance = match seen.slot.setting.pace {
+        Pace::Own { .. } => CHANCE * planned.sqrt(),
+        _ => 0.0,
+    };
+    MISSING_MAX * planned + chance
+}
+
 fn look(seen: &TrialSeen, load: &Load) -> Word {
     let Some(rate) = load.client.offered_rate.filter(|&rate| rate > 0.0) else {
         return Word::not_checked("The rate that was to be offered is not known.");
     };
     let planned = rate * load.work.seconds;
-    let chance = match seen.slot.setting.pace {
-        Pace::Own { .. } => CHANCE * planned.sqrt(),
-        _ => 0.0,
-    };
-    let tolerance = MISSING_MAX * planned + chance;
+    let tolerance = tolerance(seen, planned);
     let of_planned = |count: u64| percent(count as f64 / planned);
+    if let Some(word) = load.client.hosts.iter().find_map(|host| of_host(seen, load, host)) {
+        return word;
+    }
     if (load.client.scheduled as f64 - planned).abs() > tolerance {
         return Word::invalid(
             format!("{} offered", of_planned(load.client.scheduled)),
@@ -67,7 +87,9 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::sound::{at_half_of_its_maximum, load_of, sound, word_if_any, word_on};
+    use super::super::sound::{
+        at_half_of_its_maximum, load_of, on_hosts, sound, word_if_any, word_on,
+    };
     use super::*;
 
     fn with(arrivals: Pace, scheduled: u64, answers: u64) -> Finding {
@@ -138,5 +160,17 @@ mod tests {
         evidence.clients[0].offered_rate = None;
         let word = word_on(&OFFERED_RATE, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    /// Else a host that offered less would be made up for by one that offered more.
+    #[test]
+    fn each_of_several_hosts_has_to_offer_its_part() {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        on_hosts(&mut evidence, 4);
+        assert_eq!(word_on(&OFFERED_RATE, &slot, &evidence).verdict, Verdict::Valid);
+        let hosts = &mut evidence.clients[0].hosts;
+        (hosts[0].side.scheduled, hosts[1].side.scheduled) = (20_000, 30_000);
+        let word = word_on(&OFFERED_RATE, &slot, &evidence);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "host c1: 80.0 % offered"));
     }
 }

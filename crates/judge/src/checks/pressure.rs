@@ -17,7 +17,7 @@ pub(super) const PRESSURE: Check = Check {
     threshold: "less than 1 % of the window, invalid from 10 %; more than stray pages: 40 KiB a second; of the whole machine less than 1 %, else it can't be told which process waited",
     why: "A server that answers from memory waits for nothing but its clients. A client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. A server that moves next to nothing to and from disks hardly waits for one. But from Linux 6.5 on (6.1.39 of the longer-kept ones), the kernel counts every wait in io_uring as a wait for a disk, also those for the network. A program can tell it not to, and bakeoff's client does so from Linux 6.15 on. So a contender that has a ring open and uses a disk is suspect, and not invalid: nobody can tell which of the two it waited for. Stray pages are fewer than ten of 4 KiB a second. If each is waited for, an SSD takes about a thousandth of the time for them, and a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such pages. A store that waits for its disk does its work, so of stores only memory is looked at.",
     fix: "Find what it reads or writes (logs, temporary files, a cold cache), or what presses on memory beside it; warm up for longer.",
-    scope: Scope::Trial(|seen, work| Some(look(seen, work))),
+    scope: Scope::Trial(|seen, work| Some(seen.with_hosts(look(seen, work)))),
 };
 
 /// What gives contender and client control groups where nobody may make them.

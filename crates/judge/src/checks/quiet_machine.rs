@@ -32,7 +32,7 @@ pub(super) const QUIET_MACHINE: Check = Check {
     threshold: "others on these processors below 5 % of one core, invalid from 25 %; others elsewhere below one core, of more than 16 processors below a sixteenth; steal below 1 %, invalid from 5 %; bakeoff itself below 5 % of one core",
     why: "What others use of these processors is missing to server or client, and above all to the one whose turn it was. A build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %. Work elsewhere takes no processor away, but memory, caches and clock are shared. From a whole core on, that may decide between two contenders.",
     fix: "Stop what else runs on the machine, or bind it to processors that `bakeoff doctor` says are left to others (`taskset -acp 0 PID`), or take a machine that nobody else uses, and measure again.",
-    scope: Scope::Machine(|seen, _| Some(look(seen))),
+    scope: Scope::Machine(|seen, _| Some(seen.with_hosts(look(seen)))),
 };
 
 fn look(seen: &TrialSeen) -> Word {
@@ -112,7 +112,7 @@ mod tests {
     use result::evidence::{ClientUse, Evidence};
     use result::finding::{Finding, Verdict};
 
-    use super::super::sound::word_after;
+    use super::super::sound::{on_hosts, word_after};
     use super::*;
 
     fn with(others_cpu_s: f64, steal: f64) -> Verdict {
@@ -268,5 +268,29 @@ mod tests {
         let (verdict, value) = with(None, Some(0.05));
         assert_eq!((verdict, &*value), (Verdict::Invalid, "others unknown, steal 5.0 %"));
         assert_eq!(with(None, Some(0.01)).0, Verdict::Suspect);
+    }
+
+    /// Else a machine that nobody looked at would be called quiet.
+    #[test]
+    fn what_ran_on_the_hosts_of_a_load_is_not_checked() {
+        let word = word_after(&QUIET_MACHINE, |evidence| on_hosts(evidence, 3));
+        assert_eq!(word.verdict, Verdict::NotChecked);
+        assert!(word.says.contains("(c1, c2, c3) it isn't known"), "{}", word.says);
+        let disturbed = word_after(&QUIET_MACHINE, |evidence| {
+            on_hosts(evidence, 3);
+            evidence.others_cpu_s = Some(2.0);
+        });
+        assert_eq!(disturbed.verdict, Verdict::Invalid, "the contender's machine was looked at");
+    }
+
+    /// Else the clients themselves would be the others.
+    #[test]
+    fn hosts_that_are_this_machine_are_no_others() {
+        let word = word_after(&QUIET_MACHINE, |evidence| {
+            on_hosts(evidence, 2);
+            evidence.clients[0].hosts.iter_mut().for_each(|host| host.is_here = true);
+            evidence.others_cpu_s = Some(2.42);
+        });
+        assert_eq!(word.verdict, Verdict::Valid, "{word:?}");
     }
 }

@@ -15,6 +15,10 @@ pub(super) const SHARED_CORES: Check = Check {
 
 fn look(seen: &TrialSeen) -> Word {
     let place = &seen.evidence.place;
+    let mut hosts = seen.evidence.hosts();
+    if place.client_cpus.is_empty() && hosts.any(|host| !host.is_here) {
+        return Word::valid("none shared", "The load came from other machines.");
+    }
     if place.server_cpus.is_empty() || place.client_cpus.is_empty() {
         return Word::not_checked("It is not known where contender and load ran.");
     }
@@ -53,7 +57,7 @@ fn named<'a>(cpus: impl Iterator<Item = &'a usize>) -> String {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::sound::word_after;
+    use super::super::sound::{on_hosts, word_after};
     use super::*;
 
     #[test]
@@ -79,5 +83,11 @@ mod tests {
     fn an_unknown_place_is_not_checked() {
         let word = word_after(&SHARED_CORES, |evidence| evidence.place = Default::default());
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn hosts_on_other_machines_share_nothing() {
+        let word = word_after(&SHARED_CORES, |evidence| on_hosts(evidence, 3));
+        assert_eq!(word.verdict, Verdict::Valid);
     }
 }

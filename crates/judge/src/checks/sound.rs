@@ -4,9 +4,9 @@ use histogram::Histogram;
 use result::Trial;
 use result::durability::Classes;
 use result::evidence::{
-    AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, Interval, Limits, MachineUse,
-    Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
-    Work,
+    AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, HostSide, Interval, Limits,
+    MachineUse, Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup,
+    ThreadUse, Work,
 };
 use result::finding::Finding;
 use result::kind::Kind;
@@ -143,6 +143,39 @@ pub(super) fn of_program() -> (Slot, Evidence) {
     evidence.contract =
         ["clock", "sum"].map(|id| ContractStep { id: id.into(), ..step.clone() }).into();
     (slot, evidence)
+}
+
+/// The sound load as that of so many hosts on other machines, `c1` the first, each with an equal
+/// part of it.
+pub(super) fn on_hosts(evidence: &mut Evidence, number: u64) {
+    evidence.place.client_cpus.clear();
+    let all = &mut evidence.clients[0];
+    let side = ClientSide {
+        scheduled: all.scheduled / number,
+        sent: all.sent / number,
+        good: all.good / number,
+        connections_asked: all.connections_asked / number as u32,
+        connections_established: all.connections_established / number as u32,
+        offered_rate: all.offered_rate.map(|rate| rate / number as f64),
+        cpu_s: all.cpu_s / number as f64,
+        ..all.clone()
+    };
+    all.hosts = (1..=number)
+        .map(|host| HostSide {
+            name: format!("c{host}"),
+            cpus: vec![0],
+            done: side.good,
+            fastest_us: Some(100.0),
+            clock_within_us: 80.0,
+            drift_us: Some(2.0),
+            side: side.clone(),
+            ..HostSide::default()
+        })
+        .collect();
+    let sum = |of: fn(&ClientSide) -> u64| all.hosts.iter().map(|host| of(&host.side)).sum();
+    (all.scheduled, all.sent, all.good) =
+        (sum(|it| it.scheduled), sum(|it| it.sent), sum(|it| it.good));
+    all.busy_share = all.hosts.iter().flat_map(|host| host.side.busy_share.clone()).collect();
 }
 
 /// What the load generator saw of a trial, to be changed.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Setting, Tier};
+use result::plan::{
+    AskedRequest, Asks, ClientHost, Contender, LighterContract, Machine, Setting, Tier,
+};
 use result::{Run, shell};
 
 /// Why runs are of different things as a whole.
@@ -24,6 +26,7 @@ pub(super) fn obstacles(a: &Run, b: &Run) -> Vec<String> {
         ("the kernel", on.kernel.clone(), by.kernel.clone()),
         ("the settings of the kernel", format!("{:?}", on.sysctl), format!("{:?}", by.sysctl)),
         ("the version of bakeoff, which makes the load", a.bakeoff.clone(), b.bakeoff.clone()),
+        ("where the load came from", load_from(a), load_from(b)),
         ("the client's way to the kernel", backends(a), backends(b)),
         ("the seconds measured", a.plan.measure_s.to_string(), b.plan.measure_s.to_string()),
         ("the seconds of warm-up", a.plan.warmup_s.to_string(), b.plan.warmup_s.to_string()),
@@ -85,6 +88,13 @@ fn asked_request(it: &AskedRequest) -> String {
 pub(super) fn unknown_asks(a: &Run, b: &Run) -> Option<String> {
     (a.study.asks.is_none() || b.study.asks.is_none())
         .then(|| "whether the contract asked for the same in both isn't known".into())
+}
+
+/// The hosts of the load, with all that changes what they can offer.
+fn load_from(run: &Run) -> String {
+    let host = |it: &ClientHost| format!("{} (CPUs {:?}, {})", it.name, it.cpus, it.kernel);
+    let hosts: Vec<String> = run.hosts.iter().map(host).collect();
+    if hosts.is_empty() { "the contenders' machine".into() } else { hosts.join(", ") }
 }
 
 /// By which backends the client made a run's load. They cost it differently, and where it

@@ -265,7 +265,7 @@ mod tests {
     use result::figure::{CPU_US, RATE};
     use result::outcome::{Offered, Outcome, Ranking, Row};
     use result::plan::{
-        AskedRequest, Asks, Cores, LighterContract, Pace, RightStatus, Tier, Version,
+        AskedRequest, Asks, ClientHost, Cores, LighterContract, Pace, RightStatus, Tier, Version,
     };
 
     use super::*;
@@ -383,10 +383,11 @@ mod tests {
     fn another_machine_kernel_version_or_time_is_not_comparable_and_named() {
         let before = run(STEADY, STEADY);
         type Change = (&'static str, fn(&mut Run));
-        let changes: [Change; 5] = [
+        let changes: [Change; 6] = [
             ("processor", |run| run.machine.cpu = "other".into()),
             ("kernel: ", |run| run.machine.kernel = "other".into()),
             ("version of bakeoff", |run| run.bakeoff = "other".into()),
+            ("where the load came from", |run| run.hosts.push(ClientHost::default())),
             ("seconds measured", |run| run.plan.measure_s = 9.0),
             ("contract", |run| run.study.contract = "other".into()),
         ];

@@ -6,17 +6,16 @@
 //! killed, the contender's keeper removes that. Nor can it hold bakeoff up: how long a
 //! load takes is known before.
 
-use std::io::{self, BufReader, ErrorKind, PipeReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::{self, PipeReader};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use keeper;
+use hosts::client::ClientProcess;
 use keeper::output::{Output, lock};
-use load::agent::{self, Heard, Told};
+use load::agent::{Heard, Told};
 use load::{Error, Moment, Outcome, Plan, Progress, START_AHEAD, Stop};
 
 use super::Outside;
@@ -32,8 +31,7 @@ const LINES: usize = 3;
 /// A client's process. Dropping it ends it.
 #[derive(Debug)]
 pub struct Client {
-    process: Child,
-    input: Option<ChildStdin>,
+    process: ClientProcess,
     told: Receiver<Told>,
     /// What it says beside: the last words of one that fails.
     output: Arc<Mutex<Output>>,
@@ -46,9 +44,7 @@ impl Client {
     /// # Errors
     /// The kernel's.
     pub fn start(reach: Reach) -> Result<Client, Error> {
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("client").arg(agent::SUBCOMMAND);
-        Client::start_as(command, "starting the load's client", reach)
+        Client::start_as(ClientProcess::own(), "starting the load's client", reach)
     }
 
     /// The same of another program, which hears and tells what `load::agent` does.
@@ -63,31 +59,27 @@ impl Client {
     fn start_as(mut command: Command, what: &str, reach: Reach) -> Result<Client, Error> {
         let failed = |source| Error::System { what: what.into(), source };
         let (output_from, output_to) = io::pipe().map_err(failed)?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(output_to);
+        command.stderr(output_to);
         reach.bring(&mut command);
         Client::of(command, output_from, reach.clone()).map_err(|source| {
-            reach.group().remove();
+            reach.group.remove();
             failed(source)
         })
     }
 
     /// That of a command, whose stderr is the other end of this pipe.
-    fn of(mut command: Command, output: PipeReader, reach: Reach) -> io::Result<Client> {
+    fn of(command: Command, output: PipeReader, reach: Reach) -> io::Result<Client> {
         let (output, _) = Output::followed(output, Vec::new())?;
-        let mut process = command.spawn()?;
-        // It holds this side's copy of the output's writing end.
-        drop(command);
         let (to, told) = mpsc::channel();
-        if let Some(from) = process.stdout.take() {
-            std::thread::spawn(move || listen(from, |it| to.send(it).is_ok()));
-        }
-        let input = process.stdin.take();
-        Ok(Client { process, input, told, output, reach })
+        let process = ClientProcess::start(command, move |told| {
+            told.is_some_and(|told| to.send(told).is_ok())
+        })?;
+        Ok(Client { process, told, output, reach })
     }
 
     /// Its process, and where that is counted.
     pub fn outside(&self) -> Outside {
-        Outside { pid: self.process.id() as i32, cgroup: self.reach.group().clone() }
+        Outside { pid: self.process.id() as i32, cgroup: self.reach.group.clone() }
     }
 
     /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if
@@ -102,17 +94,9 @@ impl Client {
         stop: &Stop,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Option<Outcome>, Error> {
-        self.say(&Heard::Plan(Box::new(plan.clone())))?;
+        self.process.say(&Heard::Plan(Box::new(plan.clone())));
         let within = plan.longest().map(|longest| longest.saturating_add(BEYOND_LOAD));
         self.hear(within, stop, progress)
-    }
-
-    fn say(&mut self, what: &Heard) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(what).map_err(|error| self.lost(error.into()))?;
-        line.push(b'\n');
-        // If it is gone already, that is heard by its silence.
-        let _ = self.input.as_mut().map(|input| input.write_all(&line));
-        Ok(())
     }
 
     /// Hears it out, unless it takes longer than this.
@@ -126,7 +110,9 @@ impl Client {
         let mut waited = Duration::ZERO;
         while !stop.asked() {
             match self.told.recv_timeout(LOOK_EVERY) {
-                Ok(Told::Ready) => self.say(&Heard::Start(Moment::now().after(START_AHEAD)))?,
+                Ok(Told::Ready) => {
+                    self.process.say(&Heard::Start(Moment::now().after(START_AHEAD)));
+                }
                 Ok(Told::Second(second)) => progress(&second),
                 // Nobody looks on.
                 Ok(Told::Connecting(_)) => {}
@@ -161,7 +147,7 @@ impl Client {
             Ok(status) => keeper::in_words(status),
             Err(error) => error.to_string(),
         };
-        let why = match self.reach.group().counted().oom_kills {
+        let why = match self.reach.group.counted().oom_kills {
             Some(1..) => ", because memory was used up",
             _ => "",
         };
@@ -178,30 +164,8 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It has told all, or nobody wants to hear it.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        self.reach.group().remove();
-    }
-}
-
-/// Reads what a client tells until its end, or until nobody takes it.
-fn listen(from: impl Read, mut takes: impl FnMut(Told) -> bool) {
-    let mut from = BufReader::new(from);
-    loop {
-        let told = match agent::line(&mut from) {
-            Ok(None) => return,
-            Ok(Some(line)) => serde_json::from_str(&line).map_err(io::Error::from),
-            // It died over it: how it ended says more.
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return,
-            Err(error) => Err(error),
-        };
-        let what = || "understanding the load's client".into();
-        let told =
-            told.unwrap_or_else(|source| Told::Failed(Error::System { what: what(), source }));
-        if !takes(told) {
-            return;
-        }
+        self.process.end();
+        self.reach.group.remove();
     }
 }
 
@@ -212,14 +176,14 @@ mod tests {
     use super::*;
 
     fn nowhere() -> Reach {
-        Reach::Here { group: Group::default(), cpus: Vec::new() }
+        Reach { group: Group::default(), cpus: Vec::new() }
     }
 
     /// A shell in the place of a client, and what becomes of it within this time.
     fn heard(script: &str, within: Option<Duration>) -> Result<Option<Outcome>, String> {
         let (from, to) = io::pipe().unwrap();
         let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        command.args(["-c", script]).stderr(to);
         let mut client = Client::of(command, from, nowhere()).unwrap();
         let heard = client.hear(within, &Stop::default(), &mut |_| {});
         heard.map_err(|error| error.to_string())
@@ -260,7 +224,7 @@ mod tests {
     fn a_run_that_is_to_end_waits_for_no_client() {
         let (from, to) = io::pipe().unwrap();
         let mut command = Command::new("sleep");
-        command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        command.arg("60").stderr(to);
         let mut client = Client::of(command, from, nowhere()).unwrap();
         let stop = Stop::default();
         stop.now();

@@ -6,17 +6,19 @@ use std::time::{Duration, Instant};
 
 use histogram::Histogram;
 use histogram::Latency;
+use hosts::seen::HostSeen;
 use keeper::text::harmless;
 use load::Stop;
 use load::outcome::Account;
 use load::plan::{Arrivals, Until};
 use result::evidence::{
-    ClientSide, ErrorKind, OperationSeen, Percentile, Percentiles, Second, Work,
+    ClientSide, ErrorKind, HostSide, OperationSeen, Percentile, Percentiles, Second, Work,
 };
 use result::plan::Slot;
 
 use super::client::Client;
-use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage};
+use super::offering::Offering;
+use super::{Drive, DriveEnd, Driven, Driving, LoadFrom, Outside, Passage};
 use crate::place::Running;
 
 /// The percentiles that are told, if enough samples lie beyond them.
@@ -27,27 +29,32 @@ const BEYOND_MIN: f64 = 100.0;
 
 const NS_A_US: f64 = 1000.0;
 
-/// A client that waits for its plan.
+/// Whoever offers the load, waiting for its plan.
 pub(super) struct Loading {
-    client: Client,
+    offering: Offering,
     plan: load::Plan,
+    /// What each host saw, once it has; none where the load comes from here.
+    hosts: Vec<HostSeen>,
 }
 
 impl Loading {
-    /// Starts a client for a plan.
+    /// Starts a client for a plan, or greets the hosts that offer it.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's, and the first host that can't be reached.
     pub(super) fn prepare(
         on: &Running,
         what: &Drive,
         plan: load::Plan,
     ) -> Result<Loading, load::Error> {
-        let client = Client::start(what.reach(on))?;
-        Ok(Loading { client, plan })
+        let offering = match what.from {
+            LoadFrom::Here => Offering::Here(Client::start(what.reach(on))?),
+            LoadFrom::Hosts { hosts, build, .. } => Offering::greet(hosts, build)?,
+        };
+        Ok(Loading { offering, plan, hosts: Vec::new() })
     }
 
-    /// The same with another program for a client.
+    /// A client here that is another program.
     ///
     /// # Errors
     /// The kernel's.
@@ -57,8 +64,13 @@ impl Loading {
         what: &Drive,
         plan: load::Plan,
     ) -> Result<Loading, load::Error> {
-        let client = Client::start_other(program, what.reach(on))?;
-        Ok(Loading { client, plan })
+        let offering = Offering::Here(Client::start_other(program, what.reach(on))?);
+        Ok(Loading { offering, plan, hosts: Vec::new() })
+    }
+
+    /// Whether its load comes from one client, whose requests have the numbers from 0 on.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.offering, Offering::Here(_))
     }
 
     /// What it is to offer.
@@ -81,7 +93,7 @@ impl Loading {
             Until::Requests(_) => 0.0,
         };
         let mut is_in_window = false;
-        self.client.run(&self.plan, stop, &mut |progress| {
+        let offered = self.offering.offer(&self.plan, stop, &mut |progress| {
             // It is told when a second has ended, the last of the warm-up among them.
             let measured_s = progress.elapsed_s - warmup;
             if measured_s >= 0.0 && !is_in_window {
@@ -89,7 +101,11 @@ impl Loading {
                 let left = Duration::from_secs_f64((window - measured_s).max(0.0));
                 tell(Passage::Begins { until: Instant::now() + left });
             }
-        })
+        })?;
+        Ok(offered.map(|offered| {
+            self.hosts = offered.hosts;
+            offered.outcome
+        }))
     }
 
     /// What was seen, as evidence has it.
@@ -98,7 +114,10 @@ impl Loading {
             window_began: seen.window_began,
             window: seen.window,
             work: work(&seen),
-            clients: vec![client_side(&self.plan, &seen)],
+            clients: vec![ClientSide {
+                hosts: self.hosts.iter().map(host_side).collect(),
+                ..client_side(&self.plan, &seen)
+            }],
             answers: seen.sampled_answers,
             told: Vec::new(),
             store: None,
@@ -109,7 +128,10 @@ impl Loading {
 
 impl Driving for Loading {
     fn outside(&self) -> Option<Outside> {
-        Some(self.client.outside())
+        match &self.offering {
+            Offering::Here(client) => Some(client.outside()),
+            Offering::Hosts(_) => None,
+        }
     }
 
     fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
@@ -198,6 +220,31 @@ fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
         away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),
         run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
         backend: seen.backend.clone(),
+        hosts: Vec::new(),
+    }
+}
+
+/// What a host saw of its part. Words of the host's own are escaped.
+fn host_side(host: &HostSeen) -> HostSide {
+    let outcome = host.outcome.as_ref();
+    let told = |percentile: &Percentile| [50.0, 99.0].contains(&percentile.percentile);
+    let response = outcome.map(|seen| latency(&seen.response).at).unwrap_or_default();
+    let fastest = outcome.map(|seen| &seen.service.good).filter(|times| !times.is_empty());
+    let none = || ClientSide { connections_asked: host.plan.connections, ..ClientSide::default() };
+    HostSide {
+        name: host.name.clone(),
+        is_here: host.facts.boot_id == hosts::agent::boot_id(),
+        cpus: host.plan.cpus.clone(),
+        kernel: harmless(&host.facts.kernel),
+        side: outcome.map_or_else(none, |seen| client_side(&host.plan, seen)),
+        errors: outcome.map_or(0, |seen| seen.account.errors.iter().map(|error| error.count).sum()),
+        done: outcome.map_or(0, |seen| seen.answers_in_window),
+        response_us: response.into_iter().filter(told).collect(),
+        fastest_us: fastest.map(|times| us(times.min())),
+        clock_within_us: host.clock.bound().as_secs_f64() * 1e6,
+        drift_us: host.drift_ns.map(|ns| ns as f64 / NS_A_US),
+        began_late_us: host.start_late.as_secs_f64() * 1e6,
+        lost: host.lost.as_deref().map(harmless),
     }
 }
 

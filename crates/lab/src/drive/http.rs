@@ -80,6 +80,7 @@ mod tests {
 
     use load::plan::template::Request;
 
+    use super::super::LoadFrom;
     use super::*;
 
     /// Else it would be kept to before the load alone.
@@ -115,7 +116,14 @@ mod tests {
             slots: vec![slot.clone()],
         };
         let address = "127.0.0.1:1".parse().unwrap();
-        let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
+        let what = Drive {
+            plan: &plan,
+            slot: &slot,
+            warmup_s: 1.0,
+            rate: None,
+            cpus: &[0],
+            from: LoadFrom::Here,
+        };
         let plan = load_plan(&what, &contract, address);
         assert_eq!(plan.http().unwrap().requests, [request]);
     }

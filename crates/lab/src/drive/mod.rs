@@ -1,7 +1,7 @@
 //! Puts work on a contender that runs, and says what it saw.
 //!
-//! - [`client`]: the load generator's client, a process; [`generator`]: what it is told and what
-//!   it tells, between the terms of a trial and those of `load`;
+//! - [`client`]: the load generator's client, a process; [`offering`]: that client, or hosts in its
+//!   place; [`generator`]: what is told and heard, between the terms of a trial and those of `load`;
 //! - [`http`]: the generator for web servers; [`store`]: for stores, which are filled before;
 //! - [`read_back`]: what a store has of what it was given, read when the work is over;
 //! - [`program`]: contenders that drive themselves: what they are started with, and the lines
@@ -10,6 +10,7 @@
 pub mod client;
 pub mod generator;
 pub mod http;
+mod offering;
 pub mod program;
 pub mod read_back;
 pub mod store;
@@ -63,9 +64,14 @@ pub trait WorkDriver {
     fn prepare<'a>(&'a self, on: &'a Running, what: &Drive)
     -> Result<Box<dyn Driving + 'a>, Error>;
 
-    /// Goes on with the writes of the work, one after the other, up to a crash: what has to be
-    /// there afterwards. `None` where that isn't known.
-    fn write_on(&self, _on: &Running, _written: &Written) -> Option<KeysDue> {
+    /// Goes on with the writes of the work until this crash is over: what has to be there
+    /// afterwards, and what came of the crash. `None`, without a crash, where that isn't known.
+    fn write_on(
+        &self,
+        _on: &Running,
+        _written: &Written,
+        _crash: &dyn Fn() -> Result<(), String>,
+    ) -> Option<(KeysDue, Result<(), String>)> {
         None
     }
 
@@ -118,8 +124,26 @@ pub struct Drive<'a> {
     pub warmup_s: f64,
     /// Units of work a second, where it isn't as fast as it goes.
     pub rate: Option<f64>,
-    /// The processors of what is outside of the contender.
+    /// The processors of what is outside of the contender, on its machine.
     pub cpus: &'a [usize],
+    /// Where its load comes from.
+    pub from: LoadFrom<'a>,
+}
+
+/// Where the load of a trial comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum LoadFrom<'a> {
+    /// From a client on the contender's machine.
+    Here,
+    /// From several hosts together.
+    Hosts {
+        /// They, and what leads there.
+        hosts: &'a [hosts::Host],
+        /// The program that has to run on each.
+        build: &'a hosts::wire::Build,
+        /// The processors of this process, which hears them.
+        hub_cpus: &'a [usize],
+    },
 }
 
 impl Drive<'_> {
@@ -130,7 +154,7 @@ impl Drive<'_> {
 
     /// Where the client of this contender is.
     pub fn reach(&self, on: &Running) -> Reach {
-        Reach::Here { group: on.kept.client_cgroup().clone(), cpus: self.cpus.to_vec() }
+        Reach { group: on.kept.client_cgroup().clone(), cpus: self.cpus.to_vec() }
     }
 
     /// How long is measured.

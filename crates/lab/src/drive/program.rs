@@ -30,7 +30,7 @@ use result::plan::Value;
 use serde::Deserialize;
 
 use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage, Readiness, Sign, WorkDriver};
-use crate::contract::program::{Payloads, Told, drawn};
+use crate::contract::program::{Told, drawn, payloads_seed};
 use crate::place::Running;
 
 /// Between two looks whether the run is to end.
@@ -128,7 +128,7 @@ fn begins_after(seed: u64) -> Duration {
 /// What a program and what makes its records are started with alike.
 pub fn setting_and_seed(what: &Drive) -> Vec<String> {
     let parameters = what.slot.setting.values.iter().map(|(name, value)| (&**name, value));
-    let seed = Value::Number(Payloads::seed(what.seed()));
+    let seed = Value::Number(payloads_seed(what.seed()));
     parameters
         .chain([("seed", &seed)])
         .flat_map(|(name, value)| [format!("--{name}"), value.to_string()])
@@ -420,6 +420,7 @@ mod tests {
     use judge::samples::run_of;
     use result::plan::{Cores, Plan, Setting, Slot};
 
+    use super::super::LoadFrom;
     use super::*;
 
     fn said(text: &str) -> Result<Said, String> {
@@ -543,7 +544,14 @@ mod tests {
         let setting = Setting::closed(1, Cores::One, true);
         let slot = Slot { number: 0, block: 0, contender: "p".into(), twin: false, setting };
         let plan = Plan { measure_s: 0.6, ..run_of(&[], vec![]).plan };
-        let what = Drive { plan: &plan, slot: &slot, warmup_s: 0.4, rate: None, cpus: &[] };
+        let what = Drive {
+            plan: &plan,
+            slot: &slot,
+            warmup_s: 0.4,
+            rate: None,
+            cpus: &[],
+            from: LoadFrom::Here,
+        };
         let arguments = ProgramDriver::default().arguments(&what);
         assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.400"]);
     }

@@ -1,13 +1,17 @@
 //! What a store has of what it was given, read when the work is over.
 //!
 //! Keys are drawn then, from a seed: no store knows before which will be read. A few are written
-//! then, and read at once: a store that puts writes off has all of them a moment later.
+//! then, and read at once: a store that puts writes off has all of them a moment later. Others are
+//! written up to a crash, as the load did: a store that writes its values down once it has nothing
+//! else to do finds no moment for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use load::outcome::Outcome;
 use load::plan::Plan;
-use load::read_back::{Back, KeysDue};
+use load::read_back::{Back, KeysDue, NextWrite};
 use result::evidence::ReadBack;
 
 use crate::contract::store_client::{StoreClient, StoreWrong};
@@ -21,6 +25,10 @@ const READ_AT_ONCE_WITHIN: Duration = Duration::from_secs(1);
 /// Writes right before a crash at most, and the time for those.
 const LAST_WRITES: usize = 256;
 const LAST_WRITES_WITHIN: Duration = Duration::from_secs(1);
+/// Writes that go on over and over until the crash is over. They decide nothing.
+const GOING_ON: usize = 256;
+/// Connections on which a store is written to up to a crash, at most.
+const CONNECTIONS_MAX: u32 = 64;
 
 /// What a work wrote to a store.
 #[derive(Debug, Clone)]
@@ -52,20 +60,52 @@ impl Written {
         KeysDue::draw(&self.plan, self.sent, KEYS, !self.plan.seed.rotate_left(1))
     }
 
-    /// Writes on: what the store has to have from then on. Those that were read at once come before,
+    /// Writes on, on as many connections as the load had, until this crash is over: what the store
+    /// has to have from then on, and what the crash gave. Those that were read at once come before,
     /// so that none of them passes for one of these.
-    pub fn write_on(&self, client: &mut StoreClient) -> Option<KeysDue> {
+    ///
+    /// Each connection has keys of its own, and one write under way at a time. So of each key it is
+    /// known which write came last.
+    pub fn write_on<T>(
+        &self,
+        connect: impl Fn() -> Result<StoreClient, StoreWrong>,
+        crash: impl FnOnce() -> T,
+    ) -> Option<(KeysDue, T)> {
         let mut due = self.others_due()?;
-        let began = Instant::now();
-        for write in due.next_writes(READ_AT_ONCE + LAST_WRITES).into_iter().skip(READ_AT_ONCE) {
-            if began.elapsed() > LAST_WRITES_WITHIN
-                || client.set(&write.name, &write.value, 0).is_err()
-            {
-                break;
-            }
-            due.is_acknowledged(&write);
+        let asked = 0..self.plan.connections.clamp(1, CONNECTIONS_MAX);
+        let clients: Vec<StoreClient> = asked.map_while(|_| connect().ok()).collect();
+        if clients.is_empty() {
+            return None;
         }
-        Some(due)
+        let all = due.next_writes(READ_AT_ONCE + LAST_WRITES + GOING_ON);
+        let after = all.get(READ_AT_ONCE..).unwrap_or_default();
+        let (last, going_on) = after.split_at(LAST_WRITES.min(after.len()));
+        let connections = clients.len();
+        let is_over = &AtomicBool::new(false);
+        let crashed = std::thread::scope(|scope| {
+            let (acknowledged_to, acknowledged) = mpsc::channel::<Vec<&NextWrite>>();
+            for (nth, mut client) in clients.into_iter().enumerate() {
+                let acknowledged_to = acknowledged_to.clone();
+                scope.spawn(move || {
+                    let is_own = |write: &&NextWrite| write.key() as usize % connections == nth;
+                    let mut set =
+                        |write: &NextWrite| client.set(&write.name, &write.value, 0).is_ok();
+                    let began = Instant::now();
+                    let in_time = |_: &&NextWrite| began.elapsed() < LAST_WRITES_WITHIN;
+                    let own = last.iter().filter(is_own).take_while(in_time);
+                    let _ = acknowledged_to.send(own.take_while(|write| set(write)).collect());
+                    drop(acknowledged_to);
+                    let mut on = going_on.iter().cycle().skip(nth);
+                    on.all(|write| !is_over.load(Ordering::Relaxed) && set(write))
+                });
+            }
+            drop(acknowledged_to);
+            acknowledged.iter().flatten().for_each(|write| due.is_acknowledged(write));
+            let crashed = crash();
+            is_over.store(true, Ordering::Relaxed);
+            crashed
+        });
+        Some((due, crashed))
     }
 
     /// Writes on, and adds what each write's key has, read on another connection as soon as the write
@@ -157,6 +197,8 @@ mod tests {
         by: usize,
         waiting: Vec<(String, Vec<u8>)>,
         values: HashMap<String, Vec<u8>>,
+        /// Writes of each connection.
+        writes: Vec<usize>,
     }
 
     impl Late {
@@ -169,19 +211,25 @@ mod tests {
 
     /// Serves memcached's `set` and `get` on each connection that comes, until it ends.
     fn serve(by: usize) -> SocketAddr {
+        store(by).0
+    }
+
+    fn store(by: usize) -> (SocketAddr, Arc<Mutex<Late>>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let store = Arc::new(Mutex::new(Late { by, ..Late::default() }));
+        let all = store.clone();
         std::thread::spawn(move || {
-            for stream in listener.incoming().take(2) {
-                let store = store.clone();
-                std::thread::spawn(move || answer(&stream.unwrap(), &store));
+            for (nth, stream) in listener.incoming().enumerate() {
+                let store = all.clone();
+                store.lock().unwrap().writes.push(0);
+                std::thread::spawn(move || answer(&stream.unwrap(), nth, &store));
             }
         });
-        address
+        (address, store)
     }
 
-    fn answer(mut stream: &TcpStream, store: &Mutex<Late>) {
+    fn answer(mut stream: &TcpStream, nth: usize, store: &Mutex<Late>) {
         let mut from = BufReader::new(stream);
         let mut line = String::new();
         while from.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
@@ -190,7 +238,9 @@ mod tests {
                 let mut value = vec![0; words[4].parse::<usize>().unwrap() + 2];
                 from.read_exact(&mut value).unwrap();
                 value.truncate(value.len() - 2);
-                store.lock().unwrap().set(words[1].clone(), value);
+                let mut store = store.lock().unwrap();
+                store.writes[nth] += 1;
+                store.set(words[1].clone(), value);
                 b"STORED\r\n".to_vec()
             } else {
                 let value = store.lock().unwrap().values.get(&words[1]).cloned();
@@ -252,8 +302,30 @@ mod tests {
         // So few keys that the last writes come to the first one again.
         let written = written(address, (READ_AT_ONCE + LAST_WRITES - 1) as u64);
         let read = written.due().unwrap().next_writes(1).remove(0);
-        let due = written.write_on(&mut connect(address).unwrap()).unwrap();
+        let (due, ()) = written.write_on(|| connect(address), || ()).unwrap();
         let seen = due.judge(read.key(), Some(&read.value));
         assert!(matches!(seen, Back::Overwritten(_)), "{seen:?}");
+    }
+
+    /// Else a store that writes its values down once it has nothing else to do has all of them by
+    /// then.
+    #[test]
+    fn a_crash_comes_while_all_connections_of_the_load_write() {
+        let (address, store) = store(0);
+        let mut written = written(address, 1_000);
+        written.plan.connections = 4;
+        let goes_on = || {
+            let writes = || store.lock().unwrap().writes.clone();
+            let before = writes();
+            let has_more = || writes().iter().zip(&before).all(|(now, before)| now > before);
+            let within = Instant::now() + Duration::from_secs(10);
+            while Instant::now() < within && !has_more() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            (before.len(), has_more())
+        };
+        let (due, seen) = written.write_on(|| connect(address), goes_on).unwrap();
+        assert_eq!(seen, (4, true), "connections, and whether each still writes");
+        assert!(due.keys().count() >= LAST_WRITES, "each of them was acknowledged");
     }
 }

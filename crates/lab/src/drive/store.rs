@@ -100,9 +100,13 @@ impl WorkDriver for StoreDriver {
         Ok(Box::new(Asking { loading, on, speaks: self.speaks }))
     }
 
-    fn write_on(&self, on: &Running, written: &Written) -> Option<KeysDue> {
-        let mut client = StoreClient::connect(on.address, self.speaks, WITHIN).ok()?;
-        written.write_on(&mut client)
+    fn write_on(
+        &self,
+        on: &Running,
+        written: &Written,
+        crash: &dyn Fn() -> Result<(), String>,
+    ) -> Option<(KeysDue, Result<(), String>)> {
+        written.write_on(|| StoreClient::connect(on.address, self.speaks, WITHIN), crash)
     }
 
     fn after_crash(&self, on: &Running, written: &Written, due: &KeysDue) -> AfterCrash {
@@ -209,10 +213,12 @@ impl Driving for Asking<'_> {
         })?;
         let Some(seen) = seen else { return Ok(DriveEnd::Stopped) };
         let flushes = flushes.and_then(|before| before.per_second(Flushes::now(folder?)?));
-        let written = Written::of(self.loading.plan(), &seen);
-        let store = self.seen(&seen, &written);
+        // Which keys several hosts wrote isn't known from their sum.
+        let is_alone = self.loading.is_alone();
+        let written = is_alone.then(|| Written::of(self.loading.plan(), &seen));
+        let store = self.seen(&seen, written.as_ref());
         let mut driven = self.loading.driven(seen);
-        (driven.store, driven.written) = (Some(store), Some(written));
+        (driven.store, driven.written) = (Some(store), written);
         let disk_bytes = self.on.kept.scratch_bytes().map(|bytes| bytes as f64);
         let load_average = procfs::LoadAverage::current().ok().map(|it| f64::from(it.one));
         let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];
@@ -224,7 +230,7 @@ impl Driving for Asking<'_> {
 
 impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
-    fn seen(&self, seen: &Outcome, written: &Written) -> StoreSeen {
+    fn seen(&self, seen: &Outcome, written: Option<&Written>) -> StoreSeen {
         let KeysSeen { hits, misses, missing, wrong, stale, .. } = seen.keys.unwrap_or_default();
         // Each on a connection of its own: behind an answer that is none more may come.
         let mut told_wrong = None;
@@ -238,11 +244,11 @@ impl Asking<'_> {
             })
         };
         let connect = || StoreClient::connect(self.on.address, self.speaks, WITHIN);
-        let mut due = written.due();
-        let mut read_back = due.as_ref().map(|due| written.read(due, connect));
+        let mut due = written.and_then(|written| Some((written, written.due()?)));
+        let mut read_back = due.as_ref().map(|(written, due)| written.read(due, connect));
         let (keys_there, evictions) = (ask(StoreClient::count), ask(StoreClient::evictions));
         // These may be of keys that weren't there before, so the store has told their number.
-        if let (Some(due), Some(back)) = (&mut due, &mut read_back) {
+        if let (Some((written, due)), Some(back)) = (&mut due, &mut read_back) {
             written.read_at_once(due, connect, back);
         }
         StoreSeen {
@@ -280,7 +286,7 @@ impl Asking<'_> {
 
     /// How many keys the store has to have, at least and at most.
     fn keys_due(&self, seen: &Outcome) -> Option<(u64, u64)> {
-        let keys = self.keys()?;
+        let keys = self.keys().filter(|keys| keys.are_there || self.loading.is_alone())?;
         let accounts = [&seen.account, &seen.warmup];
         let sum = |of: fn(&load::outcome::Account) -> u64| accounts.iter().map(|it| of(it)).sum();
         let (sent, good): (u64, u64) = (sum(|it| it.sent), sum(|it| it.good));

@@ -1,8 +1,9 @@
 //! Where a trial runs.
 //!
-//! The contender and the load each have a place. Today both are on this machine. All that a
-//! trial needs of one goes through [`Host`], so that another machine can take its part.
+//! The contender is on this machine. The load comes from a client beside it, or from other hosts
+//! ([`client_hosts`]). All that a trial needs of the contender's machine goes through [`Host`].
 
+pub mod client_hosts;
 pub mod disk;
 pub mod machine;
 mod placing;
@@ -11,6 +12,7 @@ pub(crate) mod processors;
 pub mod reach;
 pub mod yardstick;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::iter;
@@ -25,7 +27,7 @@ use keeper::process_tree::Sockets;
 use procfs::net::{TcpNetEntries, TcpNetEntry};
 use procfs::{FromBufReadSI, current_system_info};
 use result::evidence::Place;
-use result::plan::{Cores, Machine};
+use result::plan::{ClientHost, Cores, Machine};
 
 use crate::place::placing::{Placing, placing};
 use crate::place::ports::ForClients;
@@ -94,12 +96,32 @@ pub trait Host {
 
 /// This machine as a place for contenders and load.
 #[derive(Debug, Clone)]
-pub struct ThisMachine(Machine);
+pub struct ThisMachine {
+    machine: Machine,
+    /// The address that contenders listen on.
+    address: IpAddr,
+}
 
 impl ThisMachine {
-    /// From what the machine told of itself.
+    /// From what the machine told of itself. Contenders are reached from here alone.
     pub fn new(machine: &Machine) -> ThisMachine {
-        ThisMachine(machine.clone())
+        ThisMachine { machine: machine.clone(), address: Ipv4Addr::LOCALHOST.into() }
+    }
+
+    /// The same, where contenders are reached at this address.
+    pub fn reached_at(self, address: IpAddr) -> ThisMachine {
+        ThisMachine { address, ..self }
+    }
+
+    /// The contender's processors where the load comes from hosts, and those that are left to
+    /// bakeoff, which has to hear them. Hosts that are this machine all the same have processors
+    /// of their own.
+    pub fn for_hosts(&self, cores: Cores, hosts: &[&ClientHost]) -> (Place, Vec<usize>) {
+        let (server_cpus, hub_cpus) = placing::beside_a_hub(&self.machine, cores);
+        let here = hosts.iter().filter(|host| host.is_here).flat_map(|host| &host.cpus);
+        let client_cpus = here.copied().collect::<BTreeSet<usize>>().into_iter().collect();
+        let cores = self.machine.smt_siblings.clone();
+        (Place { server_cpus, client_cpus, cores }, hub_cpus)
     }
 
     /// The same with a second client beside the first, on a core that neither
@@ -108,9 +130,9 @@ impl ThisMachine {
     /// # Errors
     /// One sentence, where there is no such core.
     pub fn with_second_client(&self, cores: Cores) -> Result<Place, String> {
-        let Placing { mut place, spare } = placing(&self.0, cores);
+        let Placing { mut place, spare } = placing(&self.machine, cores);
         if spare.is_empty() {
-            let cores = match placing::usable(&self.0).len() {
+            let cores = match placing::usable(&self.machine).len() {
                 1 => "There is one core to use".to_string(),
                 count => format!("Of the {count} cores to use none is left"),
             };
@@ -128,13 +150,13 @@ impl ThisMachine {
 
     /// The address that contenders listen on.
     pub fn host(&self) -> IpAddr {
-        IpAddr::V4(Ipv4Addr::LOCALHOST)
+        self.address
     }
 }
 
 impl Host for ThisMachine {
     fn split(&self, cores: Cores) -> Place {
-        placing(&self.0, cores).place
+        placing(&self.machine, cores).place
     }
 
     fn free_address(&self) -> Result<SocketAddr, String> {

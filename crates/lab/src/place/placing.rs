@@ -55,6 +55,17 @@ pub(super) fn placing(machine: &Machine, cores: Cores) -> Placing {
     Placing { place, spare }
 }
 
+/// The contender's processors where the load comes from other hosts, and those that are left to
+/// who hears them: one core, where there is another.
+pub(super) fn beside_a_hub(machine: &Machine, cores: Cores) -> (Vec<usize>, Vec<usize>) {
+    let usable = usable(machine);
+    match (&usable[..], cores) {
+        ([hub, server, ..], Cores::One) => (server[..1].to_vec(), hub.clone()),
+        ([hub, server @ ..], Cores::All) if !server.is_empty() => (server.concat(), hub.clone()),
+        _ => (usable.concat(), usable.concat()),
+    }
+}
+
 /// The physical cores that both are placed on, each with its processors; one at least.
 pub(super) fn usable(machine: &Machine) -> Vec<Vec<usize>> {
     let mut cores = alike(machine);
@@ -132,6 +143,20 @@ mod tests {
             format!("{}; kept for a second client: {spare}", place.in_words(machine))
         };
         format!("one: {}\nall: {}", one_way(Cores::One), one_way(Cores::All))
+    }
+
+    /// Else a contender would share its core with the process that hears the hosts.
+    #[test]
+    fn where_load_comes_from_hosts_one_core_is_left_to_who_hears_them() {
+        let of = |cores: &[&[usize]], which| {
+            let smt_siblings: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
+            let machine = Machine { cpus: cores.concat(), smt_siblings, ..Machine::default() };
+            beside_a_hub(&machine, which)
+        };
+        let four: [&[usize]; 4] = [&[0, 4], &[1, 5], &[2, 6], &[3, 7]];
+        assert_eq!(of(&four, Cores::All), (vec![1, 5, 2, 6, 3, 7], vec![0, 4]));
+        assert_eq!(of(&four, Cores::One), (vec![1], vec![0, 4]));
+        assert_eq!(of(&four[..1], Cores::All), (vec![0, 4], vec![0, 4]));
     }
 
     #[test]

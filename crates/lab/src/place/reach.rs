@@ -1,4 +1,4 @@
-//! Where a client of the load is, and how it gets there.
+//! Where on this machine a client of the load runs, and how it gets there.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -6,22 +6,19 @@ use std::process::Command;
 use keeper::affinity;
 use keeper::cgroup::Group;
 
-/// Where a client is.
+/// Where a client runs, a child of this process.
 #[derive(Debug, Clone)]
-pub enum Reach {
-    /// On this machine, a child of this process.
-    Here {
-        /// Its control group. Whoever starts the client makes the group, and removes it.
-        group: Group,
-        /// The processors that it may use.
-        cpus: Vec<usize>,
-    },
+pub struct Reach {
+    /// Its control group. Whoever starts the client makes the group, and removes it.
+    pub group: Group,
+    /// The processors that it may use.
+    pub cpus: Vec<usize>,
 }
 
 impl Reach {
     /// Sees to it that this command runs there, and no longer than this process.
     pub(crate) fn bring(&self, command: &mut Command) {
-        let Reach::Here { group, cpus } = self;
+        let Reach { group, cpus } = self;
         // Ctrl-C on the terminal is bakeoff's to handle.
         command.process_group(0);
         keeper::bind_to_this_process(command, group.make());
@@ -35,11 +32,5 @@ impl Reach {
                 Ok(())
             });
         }
-    }
-
-    /// What it uses is counted there.
-    pub(crate) fn group(&self) -> &Group {
-        let Reach::Here { group, .. } = self;
-        group
     }
 }

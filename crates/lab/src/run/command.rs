@@ -44,6 +44,9 @@ pub(super) fn command(options: &Options, seed: u64) -> String {
         value.into_iter().for_each(|value| option(name, value));
     }
     option("--seed", seed.to_string());
+    if let Some((file, _)) = &options.hosts {
+        option("--hosts", shell::word(&file.to_string_lossy()).into_owned());
+    }
     words.join(" ") + &shell::path_option("--studies", &options.studies, STUDIES)
 }
 
@@ -63,6 +66,7 @@ mod tests {
                 only: vec!["a b".into(), "c".into()],
                 choice: Choice::default(),
                 seed: None,
+                hosts: None,
             };
             command(&options, 7)
         };

@@ -6,6 +6,8 @@ use result::plan::{Plan, Setting, Slot};
 use result::{LeftOut, Run, Trial};
 
 use super::folder::{self, Folder};
+use super::time_left::TimeLeft;
+use crate::place::client_hosts::NoHosts;
 use crate::study;
 
 /// What is still to be made of a run.
@@ -13,11 +15,11 @@ use crate::study;
 pub struct ToMake {
     /// Trials.
     pub trials: usize,
-    /// Seconds that they will take.
-    pub seconds: f64,
-    /// The same at most, where each class of stores may be given an A/A pair of its own: which
-    /// classes there are is known once the stores were cut off.
-    pub at_most: Option<(usize, f64)>,
+    /// How long they will take, and the cuts before them.
+    pub time: TimeLeft,
+    /// The same of the most trials that there may be, where each class of stores may be given an
+    /// A/A pair of its own: which classes there are is known once the stores were cut off.
+    pub at_most: Option<(usize, TimeLeft)>,
 }
 
 /// What a run tells while it goes on.
@@ -67,7 +69,16 @@ pub enum Event<'a> {
         /// How often in each way.
         cuts: u32,
     },
-    /// The classes of stores are known now, and with them what is to be made.
+    /// A store was cut off so many times now, of which the time that is left was learnt.
+    WasCutOff {
+        /// Its name.
+        store: &'a str,
+        /// How often, in all ways together.
+        made: u32,
+        /// How long the run will take from here on.
+        left: TimeLeft,
+    },
+    /// What each store survives is known now, and with it what is to be made.
     ClassesKnown(ToMake),
     /// A trial begins.
     Begins {
@@ -75,8 +86,8 @@ pub enum Event<'a> {
         slot: &'a Slot,
         /// Trials still to be made, this one among them.
         trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
+        /// How long they will take.
+        left: TimeLeft,
     },
     /// A trial is made once more with a second client, because its client was near
     /// its limit.
@@ -85,8 +96,8 @@ pub enum Event<'a> {
     Ended {
         /// The trial.
         trial: &'a Trial,
-        /// Seconds that those still to be made will take.
-        seconds: f64,
+        /// How long those still to be made will take.
+        left: TimeLeft,
     },
     /// A block's trials under one load are made again, because others used the
     /// machine meanwhile.
@@ -160,6 +171,9 @@ pub enum RunError {
     /// A variable isn't set that requests take from the environment.
     #[error("{0}")]
     Environment(String),
+    /// The hosts that the load is to come from don't do for it, or can't be had.
+    #[error(transparent)]
+    Hosts(#[from] NoHosts),
     /// Every contender was left out, each with an [`Event::LeftOut`].
     #[error("nobody is left to measure")]
     Nobody,

@@ -17,15 +17,19 @@ use std::time::SystemTime;
 
 use load::Stop;
 use result::durability::Durability;
-use result::plan::{Plan, Slot};
+use result::kind::{Declared, Values};
+use result::plan::{ClientHost, Plan, Slot};
 use result::{Run, SCHEMA, Spent, State};
 
 use self::changed::{changed, differs, has_figures};
 use self::command::command;
 pub use self::events::{Early, Ended, Event, RunError, ToMake};
 use self::folder::Folder;
+use self::time_left::CutsMade;
+pub use self::time_left::TimeLeft;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
+use crate::place::client_hosts::{ClientHosts, NoHosts};
 use crate::place::{Host, machine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_failed;
@@ -57,6 +61,9 @@ pub struct Options {
     pub choice: Choice,
     /// The seed; chosen by chance if there is none.
     pub seed: Option<u64>,
+    /// The hosts that the load comes from, and the file that names them; none, where it comes from
+    /// this machine.
+    pub hosts: Option<(PathBuf, ClientHosts)>,
 }
 
 /// The cuts that are due of a store before it is timed.
@@ -72,14 +79,15 @@ pub struct CutsDue {
 
 /// Finds out what a store survives. It is made of what lies above the lab.
 pub trait Ladder: std::fmt::Debug {
-    /// Cuts a store that is ready to be started off so many times in each way; `None` if it was
-    /// stopped on the way. What couldn't be checked is told in it.
+    /// Cuts a store that is ready to be started off so many times in each way, and tells each time
+    /// that it did; `None` if it was stopped on the way. What couldn't be checked is told in it.
     fn climb(
         &self,
         store: &Contender,
         host: &dyn Host,
         due: CutsDue,
         stop: &Stop,
+        was_cut: &mut dyn FnMut(),
     ) -> Option<Durability>;
 }
 
@@ -109,6 +117,7 @@ pub fn new(
         command: command(options, seed),
         runs: &options.runs,
         keeps_study: false,
+        hosts: options.hosts.as_ref().map(|(_, hosts)| hosts),
         ladder,
     };
     of_study(asked, stop, tell)
@@ -140,6 +149,8 @@ pub struct Asked<'a> {
     /// Whether the study is copied into the run's folder, because it lies nowhere else that
     /// stays.
     pub keeps_study: bool,
+    /// The hosts that the load comes from; none, where it comes from this machine.
+    pub hosts: Option<&'a ClientHosts>,
     /// What finds out what stores survive, where the profile has cuts.
     pub ladder: &'a dyn Ladder,
 }
@@ -160,12 +171,13 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if intended.slots.is_empty() {
         return Err(RunError::NoLoad);
     }
+    let hosts = hosts_of(&intended, study, asked.hosts)?;
     let more = pair::may_be_added_to(&intended);
     let to_make = to_make(intended.slots.iter().collect(), &more, |slots| {
         time_left::before_builds(&intended, study, slots.iter().copied())
     });
-    let intended =
-        Intended { study: &study.record(), contenders: &names, plan: &intended, to_make };
+    let record = with_dimensions(study.record(), &intended);
+    let intended = Intended { study: &record, contenders: &names, plan: &intended, to_make };
     let (contenders, builds_failed) = begin(intended, study, stop, tell)?;
     let prepared = study.contenders.iter().zip(&contenders);
     let ready: Vec<&Contender> =
@@ -189,8 +201,9 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         state: State::Unfinished,
         command: asked.command,
         machine: machine::describe(),
+        hosts,
         studies: study.folder.parent().and_then(|studies| folder.way_to(studies)),
-        study: study.record(),
+        study: with_dimensions(study.record(), &plan),
         contenders,
         plan,
         trials: Vec::new(),
@@ -205,7 +218,63 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     };
     folder.write(&run)?;
     folder.is_latest();
-    Ok(UnderWay::new(study, folder, run, asked.ladder, stop).go_on(tell, builds_failed))
+    let helpers = (asked.hosts, asked.ladder);
+    Ok(UnderWay::new(study, folder, run, helpers, stop).go_on(tell, builds_failed))
+}
+
+/// A study's record without what none of a plan's settings says, where a setting needn't.
+fn with_dimensions(mut study: result::plan::Study, plan: &Plan) -> result::plan::Study {
+    let declared = study.kind.declared().iter();
+    let optional = declared.filter(|it| matches!(it.values, Values::Optional(_)));
+    for Declared { id, .. } in optional {
+        if plan.slots.iter().all(|slot| slot.setting.value(id).is_none()) {
+            study.dimensions.retain(|dimension| dimension.id != *id);
+        }
+    }
+    study
+}
+
+/// The hosts that a plan's load comes from, greeted; none, where it comes from this machine, which
+/// may then open as many connections.
+///
+/// # Errors
+/// Where they don't do for the plan, or one can't be had.
+fn hosts_of(
+    plan: &Plan,
+    study: &Study,
+    hosts: Option<&ClientHosts>,
+) -> Result<Vec<ClientHost>, RunError> {
+    let needed = plan.slots.iter().filter_map(|slot| slot.setting.clients()).max();
+    let unfit = |why: String| Err(RunError::Hosts(NoHosts::Unfit(why)));
+    let Some(hosts) = hosts else {
+        if let Some(needed) = needed {
+            return unfit(format!(
+                "the profile has loads that come from {needed} hosts: name them with `--hosts \
+                 hosts.toml` (docs/hosts.md)"
+            ));
+        }
+        allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
+        return Ok(Vec::new());
+    };
+    if !study.file.kind().is_asked() {
+        return unfit("the study's contenders drive themselves: no load comes from hosts".into());
+    }
+    let own =
+        |it: &Contender| it.file.address.as_ref().map(|it| it.get_ref().ip()).or(it.file.host);
+    if let Some((name, address)) = study.contenders.iter().find_map(|it| Some((&it.name, own(it)?)))
+    {
+        return unfit(format!(
+            "{name} has an address of its own, {address}: hosts reach contenders at the `address` of \
+             hosts.toml"
+        ));
+    }
+    match needed {
+        Some(needed) if needed > hosts.hosts.len() => unfit(format!(
+            "the profile has loads that come from {needed} hosts, and the file names {}",
+            hosts.hosts.len()
+        )),
+        _ => Ok(hosts.greet()?),
+    }
 }
 
 /// The study from its copy in the run's folder, with these contenders.
@@ -240,7 +309,7 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, RunError> {
 pub fn resume(
     studies: &Path,
     folder: &Path,
-    ladder: &dyn Ladder,
+    (hosts, ladder): (Option<&ClientHosts>, &dyn Ladder),
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, RunError> {
@@ -257,6 +326,17 @@ pub fn resume(
     // Builds may take minutes, for which nobody should wait in vain.
     if let Some(why) = changed(&run, &study) {
         return refused(why);
+    }
+    if hosts.is_none() && !run.hosts.is_empty() {
+        return refused(format!(
+            "its load comes from {} hosts: name them again with `--hosts`",
+            run.hosts.len()
+        ));
+    }
+    if hosts_of(&run.plan, &study, hosts)? != run.hosts {
+        return refused(
+            "its load came from other hosts, or from other kernels or processors".into(),
+        );
     }
     let to_make = still_to_make(&run, &study.file);
     let intended = Intended { study: &run.study, contenders: &planned, plan: &run.plan, to_make };
@@ -276,7 +356,8 @@ pub fn resume(
     }
     // Trials that were appended come into one file with the others.
     folder.write(&run)?;
-    Ok(UnderWay::new(&study, folder, run, ladder, stop).go_on(tell, builds_failed))
+    let helpers = (hosts, ladder);
+    Ok(UnderWay::new(&study, folder, run, helpers, stop).go_on(tell, builds_failed))
 }
 
 /// Takes back what a resumed run makes again: what failed, and what had no rate to offer.
@@ -299,18 +380,19 @@ struct Intended<'a> {
     to_make: ToMake,
 }
 
-/// What is to be made of these trials, and of more where they may be added, by the seconds that
-/// some take.
-fn to_make(slots: Vec<&Slot>, more: &[Slot], seconds: impl Fn(&[&Slot]) -> f64) -> ToMake {
+/// What is to be made of these trials, and of more where they may be added, by the time that some
+/// take.
+fn to_make(slots: Vec<&Slot>, more: &[Slot], time: impl Fn(&[&Slot]) -> TimeLeft) -> ToMake {
     let all: Vec<&Slot> = slots.iter().copied().chain(more).collect();
-    let at_most = (!more.is_empty()).then(|| (all.len(), seconds(&all)));
-    ToMake { trials: slots.len(), seconds: seconds(&slots), at_most }
+    let at_most = (!more.is_empty()).then(|| (all.len(), time(&all)));
+    ToMake { trials: slots.len(), time: time(&slots), at_most }
 }
 
 /// What is still to be made of a run.
 fn still_to_make(run: &Run, study: &StudyFile) -> ToMake {
     to_make(missing(run).collect(), &pair::may_be_added(run), |slots| {
-        time_left::until_trials(run) + time_left::seconds(run, study, slots.iter().copied())
+        let cuts = time_left::until_trials(run, CutsMade::default());
+        cuts + time_left::of_trials(run, study, slots.iter().copied())
     })
 }
 
@@ -326,7 +408,6 @@ fn begin(
     if let Some(why) = of.missing_variable() {
         return Err(RunError::Environment(why));
     }
-    allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
     tell(Event::Intends { study, contenders, plan, to_make });
     let mut builds_failed = Vec::new();
     let mut records = Vec::new();
@@ -370,7 +451,14 @@ mod tests {
     struct NoLadder;
 
     impl Ladder for NoLadder {
-        fn climb(&self, _: &Contender, _: &dyn Host, _: CutsDue, _: &Stop) -> Option<Durability> {
+        fn climb(
+            &self,
+            _: &Contender,
+            _: &dyn Host,
+            _: CutsDue,
+            _: &Stop,
+            _: &mut dyn FnMut(),
+        ) -> Option<Durability> {
             panic!("nobody is cut off")
         }
     }
@@ -453,11 +541,12 @@ run = ["$BUILD/server"]
             self.folder().write(run).unwrap();
             let mut prepared = Vec::new();
             let studies = self.root.path().join("studies");
-            let ended = resume(&studies, &self.path, &NoLadder, &Stop::default(), &mut |event| {
-                if let Event::Preparing { contender, .. } = event {
-                    prepared.push(contender.to_string());
-                }
-            });
+            let ended =
+                resume(&studies, &self.path, (None, &NoLadder), &Stop::default(), &mut |event| {
+                    if let Event::Preparing { contender, .. } = event {
+                        prepared.push(contender.to_string());
+                    }
+                });
             match ended {
                 Err(RunError::Changed { why, .. }) => (why, prepared),
                 other => panic!("it was resumed, or failed otherwise: {other:?}"),
@@ -478,6 +567,7 @@ run = ["$BUILD/server"]
             only: Vec::new(),
             choice: Choice { cores, ..Choice::default() },
             seed: Some(1),
+            hosts: None,
         };
         let told = |options: &Options| {
             let mut told = Vec::new();
@@ -485,7 +575,8 @@ run = ["$BUILD/server"]
                 told.push(match event {
                     Event::Intends { study, contenders, plan, to_make } => {
                         let (name, profile) = (&study.name, &plan.profile);
-                        let ToMake { trials, seconds, .. } = to_make;
+                        let ToMake { trials, time, .. } = to_make;
+                        let seconds = time.seconds;
                         format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
                     }
                     Event::Preparing { contender, .. } => format!("preparing {contender}"),
@@ -526,11 +617,12 @@ run = ["$BUILD/server"]
 
         let studies = begun.root.path().join("studies");
         let mut intended = None;
-        let ended = resume(&studies, &begun.path, &NoLadder, &Stop::default(), &mut |event| {
-            if let Event::Intends { to_make, .. } = event {
-                intended = Some(to_make.trials);
-            }
-        });
+        let ended =
+            resume(&studies, &begun.path, (None, &NoLadder), &Stop::default(), &mut |event| {
+                if let Event::Intends { to_make, .. } = event {
+                    intended = Some(to_make.trials);
+                }
+            });
         assert!(ended.is_err(), "what its contender needs is nowhere: {ended:?}");
         assert_eq!(intended, Some(3), "all but the trial that is over");
     }
@@ -589,7 +681,8 @@ run = ["$BUILD/server"]
         let begun = Begun::new();
         let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
         let stop = Stop::default();
-        let mut run = UnderWay::new(&study, begun.folder(), begun.run.clone(), &NoLadder, &stop);
+        let mut run =
+            UnderWay::new(&study, begun.folder(), begun.run.clone(), (None, &NoLadder), &stop);
         let at_least = std::time::Duration::from_millis(20);
         std::thread::sleep(at_least);
         run.keep(Folder::write).unwrap();
@@ -608,7 +701,7 @@ run = ["$BUILD/server"]
         let slot = Slot { number: 1, block: 1, ..run.trials[0].slot.clone() };
         run.plan.slots = vec![run.trials[0].slot.clone(), slot];
         begun.write("server/server.c", "int main() {}");
-        let under_way = UnderWay::new(&study, begun.folder(), run, &NoLadder, &stop);
+        let under_way = UnderWay::new(&study, begun.folder(), run, (None, &NoLadder), &stop);
         let ended = under_way.go_on(&mut |_| (), Vec::new());
         assert_eq!(ended.run.trials.len(), 1);
         match ended.early {

@@ -231,7 +231,7 @@ fn describe(run: &mut Value) {
 /// have their own.
 fn kind(dimensions: &Value) -> Kind {
     let ids = || dimensions.as_array().into_iter().flatten().map(|it| &it["id"]);
-    let are_of = |kind: &Kind| ids().eq(kind.declared().iter().map(|it| it.id));
+    let are_of = |kind: &Kind| ids().eq(kind.dimensions().iter().map(|it| &it.id));
     Kind::ALL.into_iter().find(are_of).unwrap_or(Kind::Program)
 }
 

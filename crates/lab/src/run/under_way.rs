@@ -9,21 +9,23 @@ use judge::outcomes;
 use judge::rates;
 use load::Stop;
 use result::durability::Class;
-use result::evidence::{Evidence, SecondClient};
-use result::plan::PaceKind;
-use result::plan::Slot;
+use result::evidence::{Evidence, Place, SecondClient};
+use result::plan::{ClientHost, PaceKind, Setting, Slot};
 use result::{LeftOut, Run, State, Trial};
 
 use super::changed::changed_places;
 use super::{
     CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, still_to_make, time_left,
 };
+use crate::drive::LoadFrom;
+use crate::place::client_hosts::ClientHosts;
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
 use crate::plan::write_load::WriteLoad;
 use crate::ready::source_digest;
 use crate::run::folder::{self, Folder};
+use crate::run::time_left::CutsMade;
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
@@ -37,6 +39,7 @@ pub(super) struct UnderWay<'a> {
     study: &'a Study,
     folder: Folder,
     run: Run,
+    hosts: Option<&'a ClientHosts>,
     ladder: &'a dyn Ladder,
     stop: &'a Stop,
     /// Failures in a row, by contender.
@@ -57,13 +60,13 @@ impl<'a> UnderWay<'a> {
         study: &'a Study,
         folder: Folder,
         run: Run,
-        ladder: &'a dyn Ladder,
+        (hosts, ladder): (Option<&'a ClientHosts>, &'a dyn Ladder),
         stop: &'a Stop,
     ) -> Self {
         let counted = Instant::now();
         let began = shared_folder::began(&run);
         let (failures, changed) = (BTreeMap::new(), BTreeSet::new());
-        UnderWay { study, folder, run, ladder, stop, failures, changed, counted, began }
+        UnderWay { study, folder, run, hosts, ladder, stop, failures, changed, counted, began }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -104,14 +107,20 @@ impl<'a> UnderWay<'a> {
                 continue;
             }
             tell(Event::CutsOff { store: &store.name, cuts });
-            let began = Instant::now();
             let machine = ThisMachine::new(&self.run.machine);
             let seed = self.run.plan.seed;
             let loads = WriteLoad::of(&self.run.plan.slots);
             let due = CutsDue { cuts, seed, loads };
-            let Some(seen) = self.ladder.climb(store, &machine, due, self.stop) else {
-                return Ok(false);
+            let (began, mut made) = (Instant::now(), 0);
+            let mut was_cut = || {
+                made += 1;
+                let of_store = CutsMade { cuts: made, seconds: began.elapsed().as_secs_f64() };
+                let trials = time_left::of_trials(&self.run, &self.study.file, missing(&self.run));
+                let left = time_left::until_trials(&self.run, of_store) + trials;
+                tell(Event::WasCutOff { store: &store.name, made, left });
             };
+            let seen = self.ladder.climb(store, &machine, due, self.stop, &mut was_cut);
+            let Some(seen) = seen else { return Ok(false) };
             self.run.spent.cuts_s += began.elapsed().as_secs_f64();
             self.run.durability.push(seen);
             self.keep(Folder::write)?;
@@ -121,13 +130,14 @@ impl<'a> UnderWay<'a> {
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, RunError> {
         let was_open = still_to_make(&self.run, &self.study.file).at_most.is_some();
+        let known = self.run.durability.len();
         if !self.cut_stores_off(tell)? {
             return Ok(Some(Early::Interrupted));
         }
         if pair::plan_each_class(&mut self.run) {
             self.keep(Folder::write)?;
         }
-        if was_open {
+        if was_open || self.run.durability.len() > known {
             tell(Event::ClassesKnown(still_to_make(&self.run, &self.study.file)));
         }
         for phase in PaceKind::ALL {
@@ -211,9 +221,9 @@ impl<'a> UnderWay<'a> {
                 continue;
             }
             let left = self.left();
-            let (trials, seconds) =
-                (left.len(), time_left::seconds(&self.run, &self.study.file, left));
-            tell(Event::Begins { slot, trials, seconds });
+            let (trials, left) =
+                (left.len(), time_left::of_trials(&self.run, &self.study.file, left));
+            tell(Event::Begins { slot, trials, left });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
             let failed = trial.evidence.work.is_none() || trial.evidence.hung();
@@ -222,8 +232,8 @@ impl<'a> UnderWay<'a> {
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
             self.keep(|folder, _| folder.append(&trial))?;
             self.run.trials.push(trial.clone());
-            let seconds = time_left::seconds(&self.run, &self.study.file, self.left());
-            tell(Event::Ended { trial: &trial, seconds });
+            let left = time_left::of_trials(&self.run, &self.study.file, self.left());
+            tell(Event::Ended { trial: &trial, left });
             if self.is_given_up(&slot.contender) {
                 tell(Event::GivenUp(&slot.contender));
             }
@@ -281,6 +291,15 @@ impl<'a> UnderWay<'a> {
         self.study.contenders.iter().find(|it| it.name == name)
     }
 
+    /// Where a trial of this setting runs, and the processors of who hears hosts, where the load
+    /// comes from them.
+    fn place(&self, machine: &ThisMachine, setting: &Setting) -> (Place, Vec<usize>) {
+        let Some(hosts) = self.hosts else { return (machine.split(setting.cores), Vec::new()) };
+        let offering = hosts.first(setting.clients()).len();
+        let greeted: Vec<&ClientHost> = self.run.hosts.iter().take(offering).collect();
+        machine.for_hosts(setting.cores, &greeted)
+    }
+
     /// Makes one trial; `None` if it was interrupted.
     fn trial(
         &mut self,
@@ -290,15 +309,24 @@ impl<'a> UnderWay<'a> {
     ) -> Result<Option<Trial>, RunError> {
         let contender = self.contender(&slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
-        let machine = ThisMachine::new(&self.run.machine);
+        let machine = match self.hosts {
+            Some(hosts) => ThisMachine::new(&self.run.machine).reached_at(hosts.address),
+            None => ThisMachine::new(&self.run.machine),
+        };
+        let (place, hub_cpus) = self.place(&machine, &slot.setting);
+        let from = self.hosts.map_or(LoadFrom::Here, |hosts| LoadFrom::Hosts {
+            hosts: hosts.first(slot.setting.clients()),
+            build: &hosts.build,
+            hub_cpus: &hub_cpus,
+        });
         let (driver, contract) = self.study.driver_and_contract(contender);
         let data = self.study.file.data.as_ref();
         let kind = self.study.file.kind();
         let (driver, contract, stop) = (&*driver, &*contract, self.stop);
         let survives_crash = self.survives_crash(contender);
-        let bench = Bench { host: &machine, driver, kind, data, contract, survives_crash, stop };
+        let bench =
+            Bench { host: &machine, driver, kind, data, contract, from, survives_crash, stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let place = machine.split(slot.setting.cores);
         let runs = self.folder.path().parent().unwrap_or(self.folder.path());
         let shared = contender.file.folder.as_ref();
         let shared = shared.map(|it| shared_folder::look(it.get_ref(), self.began, runs));

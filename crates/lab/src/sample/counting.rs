@@ -24,21 +24,22 @@ pub(super) struct Counting {
     spent_s: f64,
     /// What it cost the last time.
     last_s: f64,
-    /// The machine's before the first of them.
+    /// The machine's before the first of them; `None` where it has one end of each only.
     sockets_before: Option<TcpSockets>,
     has_told: bool,
 }
 
 impl Counting {
-    /// To be made before the first connection.
-    pub fn new(port: u16, asked: Option<u32>, cost_max_s: f64) -> Counting {
+    /// To be made before the first connection. Where the load comes from here, the machine has both
+    /// ends of each.
+    pub fn new(port: u16, asked: Option<u32>, cost_max_s: f64, from_here: bool) -> Counting {
         Counting {
             port,
             asked,
             cost_max_s,
             spent_s: 0.0,
             last_s: 0.0,
-            sockets_before: machine::tcp_sockets(),
+            sockets_before: machine::tcp_sockets().filter(|_| from_here),
             has_told: false,
         }
     }
@@ -91,7 +92,7 @@ mod tests {
     /// Of 100 connections asked for, with ten sockets before.
     fn of_100() -> Counting {
         let sockets_before = Some(TcpSockets { open: 10, time_wait: 0 });
-        Counting { sockets_before, ..Counting::new(1, Some(100), 0.005) }
+        Counting { sockets_before, ..Counting::new(1, Some(100), 0.005, true) }
     }
 
     /// What is told with so many sockets, where the kernel would count 64 connections.
@@ -125,8 +126,8 @@ mod tests {
 
     #[test]
     fn where_none_is_kept_nothing_is_counted() {
-        assert_eq!(Counting::new(1, None, 1.0).established(), None);
-        if Counting::new(1, Some(0), 1.0).established().is_none() {
+        assert_eq!(Counting::new(1, None, 1.0, true).established(), None);
+        if Counting::new(1, Some(0), 1.0, true).established().is_none() {
             crate::skipped::skipped("this kernel doesn't offer sock_diag");
         }
     }

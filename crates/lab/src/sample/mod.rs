@@ -301,7 +301,12 @@ impl Sources {
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
-            counting: Counting::new(port, expected.kept, COUNTING_SHARE * length.as_secs_f64()),
+            counting: Counting::new(
+                port,
+                expected.kept,
+                COUNTING_SHARE * length.as_secs_f64(),
+                outside.is_some(),
+            ),
             is_in_window: false,
             whole: Pace::new(WHOLE_SHARE, length),
             edge_s: 0.0,

@@ -88,7 +88,10 @@ impl<T: OwnKeys> Valued<T> {
 
     /// The first dimension of this kind that it lacks, and whose values have to be given.
     pub(super) fn lacks(&self, kind: Kind) -> Option<&'static str> {
-        let lacks = |it: &&Declared| !self.given.contains_key(it.id) && if_not_given(it).is_none();
+        let is_optional = |it: &Declared| matches!(it.values, Values::Optional(_));
+        let lacks = |it: &&Declared| {
+            !self.given.contains_key(it.id) && !is_optional(it) && if_not_given(it).is_none()
+        };
         kind.declared().iter().find(lacks).map(|declared| declared.id)
     }
 
@@ -112,7 +115,7 @@ impl<T: OwnKeys> Valued<T> {
 fn if_not_given(declared: &Declared) -> Option<Vec<Value>> {
     match declared.values {
         Values::Flags(..) => Some(vec![true.into()]),
-        Values::Numbers(_) | Values::Names => None,
+        Values::Numbers(_) | Values::Optional(_) | Values::Names => None,
     }
 }
 
@@ -246,7 +249,7 @@ impl<'de> DeserializeSeed<'de> for ValuesSeed {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Value>, D::Error> {
         match &self.declared.values {
-            Values::Numbers(range) => {
+            Values::Numbers(range) | Values::Optional(range) => {
                 let numbers =
                     |how: &str| format!("{how} from {} to {}", range.start(), range.end());
                 let allowed = (numbers("a number"), numbers("a list of numbers"));

@@ -199,7 +199,7 @@ impl StudyFile {
         let words = || self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
         let own = self.kind().declared().iter().map(|declared| match declared.values {
             Values::Names => Dimension { words: words().collect(), ..declared.dimension() },
-            Values::Numbers(_) | Values::Flags(..) => declared.dimension(),
+            Values::Numbers(_) | Values::Optional(_) | Values::Flags(..) => declared.dimension(),
         });
         own.chain(self.parameters.iter().map(Parameter::dimension)).collect()
     }
@@ -216,7 +216,8 @@ impl StudyFile {
         self.driver.get_ref().study()
     }
 
-    /// Seconds that a trial takes beside start, contract, warm-up, window and stop.
+    /// Seconds that a trial takes beside start, contract, warm-up, window and stop; of stores, at
+    /// least.
     pub(crate) fn more_s(&self, setting: &Setting) -> f64 {
         kinds::of(self.kind()).more_s(self, setting)
     }
@@ -371,8 +372,8 @@ impl Study {
             }
             for (span, base) in bases {
                 if !closed_loops.contains(&base) {
-                    let mut same = vec!["cores"];
-                    same.extend(self.file.kind().declared().iter().map(|it| it.id));
+                    let mut same = vec!["cores".to_string()];
+                    same.extend(self.file.kind().dimensions().into_iter().map(|it| it.id));
                     let last = same.pop().unwrap_or_default();
                     let what = format!(
                         "its maxima come from the closed loop of the same {} and {last}, which \

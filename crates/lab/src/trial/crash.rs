@@ -33,8 +33,11 @@ impl Bench<'_> {
             what: format!("killing {} and starting it again", contender.name),
             source: io::Error::other(why),
         };
-        let Some(due) = self.driver.write_on(running, written) else { return Ok(()) };
-        running.kept.crash().map_err(system)?;
+        let crash = || running.kept.crash();
+        let Some((due, crashed)) = self.driver.write_on(running, written, &crash) else {
+            return Ok(());
+        };
+        crashed.map_err(system)?;
         let folder = running.order.scratch.as_ref().map(|Scratch { path, .. }| path.clone());
         let order = Order {
             folder: running.order.folder.clone().or(folder),

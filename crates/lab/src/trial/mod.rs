@@ -30,7 +30,7 @@ use result::plan::{Plan, Setting, Slot};
 use crate::contract::program::GivenWork;
 use crate::contract::{Contract, Depth};
 use crate::drive::read_back::Written;
-use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
+use crate::drive::{Drive, DriveEnd, Filled, LoadFrom, Readiness, WorkDriver};
 use crate::environment;
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
@@ -65,6 +65,8 @@ pub struct Bench<'a> {
     pub data: Option<&'a Data>,
     /// What it has to do.
     pub contract: &'a dyn Contract,
+    /// Where its load comes from.
+    pub from: LoadFrom<'a>,
     /// Whether it is known to survive its own crash, which it is then held to in each trial.
     pub survives_crash: bool,
     /// Ends a trial early.
@@ -100,9 +102,9 @@ impl Bench<'_> {
         contender: &Contender,
     ) -> Result<Option<Evidence>, load::Error> {
         let began = Instant::now();
-        let cpus = place.client_cpus.clone();
+        let cpus = self.cpus_outside(&place);
         let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
-        let drive = Drive { plan, slot, warmup_s, rate, cpus: &cpus };
+        let drive = Drive { plan, slot, warmup_s, rate, cpus: &cpus, from: self.from };
         let may_idle = plan.may_idle;
         let place = self.own(contender, place);
         let mut evidence = Evidence { place, may_idle, ..Evidence::default() };
@@ -169,8 +171,8 @@ impl Bench<'_> {
             cuts: 0,
             slots: Vec::new(),
         };
-        let drive =
-            Drive { plan: &plan, slot: &slot, warmup_s: plan.warmup_s, rate: None, cpus: &cpus };
+        let (warmup_s, from) = (plan.warmup_s, LoadFrom::Here);
+        let drive = Drive { plan: &plan, slot: &slot, warmup_s, rate: None, cpus: &cpus, from };
         let place = self.own(contender, place);
         let mut evidence = Evidence { place, ..Evidence::default() };
         let speeds = self.speeds_ahead(&evidence.place);
@@ -185,6 +187,14 @@ impl Bench<'_> {
         })?;
         environment::hide(&mut evidence);
         Ok(evidence)
+    }
+
+    /// The processors of what is outside of the contender, on its machine.
+    fn cpus_outside(&self, place: &Place) -> Vec<usize> {
+        match self.from {
+            LoadFrom::Here => place.client_cpus.clone(),
+            LoadFrom::Hosts { hub_cpus, .. } => hub_cpus.to_vec(),
+        }
     }
 
     /// How fast processors are before a contender starts that works from then on.

@@ -167,8 +167,7 @@ impl Nobody {
         let cpus = place.server_cpus.clone();
         let speeds_before = here.speeds(&cpus);
         let _moved = Moved::to(&place.client_cpus);
-        let reach =
-            Reach::Here { group: kept.client_cgroup().clone(), cpus: place.client_cpus.clone() };
+        let reach = Reach { group: kept.client_cgroup().clone(), cpus: place.client_cpus.clone() };
         let client = Client::start(reach).map_err(|error| error.to_string())?;
         let expected = Expected { kept: Some(0), warmup: Duration::ZERO, window: WINDOW };
         let sampler =

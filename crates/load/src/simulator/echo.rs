@@ -265,11 +265,11 @@ mod tests {
         let built = Command::new(env!("CARGO"))
             .current_dir(&root)
             .args(build)
-            .args(["--example", "instructions"])
+            .args(["--bin", "instructions"])
             .output()
             .unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        target.unwrap_or_else(|| root.join("target")).join("release/examples/instructions")
+        target.unwrap_or_else(|| root.join("target")).join("release/instructions")
     }
 
     /// Instructions of a process that asks so many requests.

@@ -23,6 +23,7 @@ use std::sync::mpsc;
 
 use self::backend::Simulated;
 use self::case::Case;
+use self::server::Temper;
 use self::world::World;
 use crate::jobs::{record_of, slots_of};
 use crate::outcome::record::SecondOfThread;
@@ -36,7 +37,7 @@ use crate::run::{START_AHEAD, put_together_of};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
 use crate::work::pages::Pages;
-use crate::{Outcome, Stop};
+use crate::{Outcome, Plan, Stop};
 
 /// A thread's loop that meets a made-up world.
 type Thread<'a> = Worker<'a, Simulated, Http1<Pages>>;
@@ -73,11 +74,26 @@ pub fn check(seed: u64) -> Result<(), String> {
 
 /// A sound run of a closed loop in which one request is never answered, with its plan; if asked,
 /// something goes wrong in the client's books after its end.
-pub fn outcome(mishap: Option<Mishap>) -> (crate::Plan, Outcome) {
+pub fn outcome(mishap: Option<Mishap>) -> (Plan, Outcome) {
     let case = Case::sound();
     let seen = Simulation::new(&case).run(mishap).expect("a sound run comes to its end");
     let outcome = put_together_of(&case.plan, (seen.parts, seen.seconds), seen.window);
     (case.plan, outcome)
+}
+
+/// What hosts see that carry these plans out together, against one server that answers all.
+///
+/// # Panics
+/// Where a plan asks for anything but pages.
+pub fn side_by_side(plans: &[Plan]) -> Vec<Outcome> {
+    let threads = plans.iter().map(|plan| plan.threads);
+    let connections = plans.iter().map(|plan| plan.connections).max().unwrap_or_default();
+    let world = World::new(1, Temper::calm(), threads.clone().sum(), connections);
+    let simulation =
+        Simulation { hosts: plans.iter().zip(threads).collect(), world: wrapped(world) };
+    let seen = simulation.run_all(None).expect("a run comes to its end where all is answered");
+    let hosts = plans.iter().zip(seen.hosts);
+    hosts.map(|(plan, host)| put_together_of(plan, host, seen.window)).collect()
 }
 
 /// What came of a run, and what truly happened.
@@ -89,15 +105,29 @@ struct Seen {
     world: World,
 }
 
-/// A run that is to be made.
+/// The same of several hosts: what the threads of each saw, and their seconds.
+struct SeenOfAll {
+    hosts: Vec<(Vec<Outcome>, Vec<SecondOfThread>)>,
+    window: Window,
+    world: World,
+}
+
+/// A run that is to be made, on one host or on several: what is asked of each, and how many
+/// threads it has.
 struct Simulation<'a> {
-    case: &'a Case,
+    hosts: Vec<(&'a Plan, usize)>,
     world: Rc<RefCell<World>>,
+}
+
+fn wrapped(world: World) -> Rc<RefCell<World>> {
+    Rc::new(RefCell::new(world))
 }
 
 /// A thread, as whoever turns it over knows it.
 struct Turned<'a> {
     thread: Thread<'a>,
+    /// Its host's queue, and its number there.
+    queue: (&'a Queue, usize),
     /// Until when it sleeps; `None` once it has come to the end of its stage.
     until: Option<u64>,
     /// It is busy until then.
@@ -107,58 +137,80 @@ struct Turned<'a> {
 impl<'a> Simulation<'a> {
     fn new(case: &'a Case) -> Simulation<'a> {
         let world = World::new(case.seed, case.temper, case.threads, case.plan.connections);
-        Simulation { case, world: Rc::new(RefCell::new(world)) }
+        Simulation { hosts: vec![(&case.plan, case.threads)], world: wrapped(world) }
     }
 
+    /// Makes the run of one host.
     fn run(self, mishap: Option<Mishap>) -> Result<Seen, String> {
-        let (plan, threads) = (&self.case.plan, self.case.threads);
+        let SeenOfAll { hosts, window, world } = self.run_all(mishap)?;
+        let (parts, seconds) = hosts.into_iter().next().ok_or("there is no host")?;
+        Ok(Seen { parts, seconds, window, ended: world.now(), world })
+    }
+
+    /// Makes the run; what is to go wrong goes wrong on the first host.
+    fn run_all(self, mishap: Option<Mishap>) -> Result<SeenOfAll, String> {
         let stop = Stop::default();
-        let queue = Queue::new(plan, threads).map_err(|error| error.to_string())?;
-        let (to, seconds) = mpsc::channel();
-        let http = plan.http().ok_or("the simulator asks for pages")?;
-        let protocol = Http1::new(plan, http, Pages::new(plan, http));
-        let mut all: Vec<Turned> = (0..threads)
-            .map(|thread| {
+        let queue = |(plan, threads): &(&Plan, usize)| Queue::new(plan, *threads);
+        let queues: Vec<Queue> = self
+            .hosts
+            .iter()
+            .map(queue)
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())?;
+        let (mut all, mut seconds): (Vec<Turned>, Vec<_>) = (Vec::new(), Vec::new());
+        for (&(plan, threads), queue) in self.hosts.iter().zip(&queues) {
+            let (to, from) = mpsc::channel();
+            seconds.push(from);
+            let http = plan.http().ok_or("the simulator asks for pages")?;
+            let protocol = Http1::new(plan, http, Pages::new(plan, http));
+            let first = all.len();
+            all.extend((0..threads).map(|thread| {
                 let slots = slots_of(plan, thread, threads);
                 let record = record_of(plan, &protocol, thread, slots, to.clone());
                 let sources = Sources::new(plan.target.address, false, plan.connections, thread);
-                let backend = Simulated::new(self.world.clone(), thread);
+                let backend = Simulated::new(self.world.clone(), first + thread);
                 let parts = (
                     backend,
-                    protocol.of_thread(thread),
+                    protocol.of_thread(plan.share.first_thread as usize + thread),
                     record,
-                    Turns::new(&queue, thread, plan.share),
+                    Turns::new(queue, thread, plan.share),
                 );
                 let shares = (slots, threads as u32);
-                let thread = Worker::new(plan, &stop, Clock::start(), shares, sources, parts);
-                Turned { thread, until: None, busy_until: 0 }
-            })
-            .collect();
-        drop(to);
-        self.turn_over(&mut all, &queue)?;
+                let worker = Worker::new(plan, &stop, Clock::start(), shares, sources, parts);
+                Turned { thread: worker, queue: (queue, thread), until: None, busy_until: 0 }
+            }));
+        }
+        self.turn_over(&mut all)?;
         let start = self.world.borrow().now() + START_AHEAD.as_nanos() as u64;
-        let window = plan.window(start);
+        // All hosts begin together, and measure for as long.
+        let window = self.hosts.first().ok_or("there is no host")?.0.window(start);
         all.iter_mut().for_each(|one| one.thread.start(window));
-        self.turn_over(&mut all, &queue)?;
+        self.turn_over(&mut all)?;
         if mishap == Some(Mishap::FlightDropped) {
             all.iter_mut().any(|one| one.thread.drop_a_flight());
         }
-        let mut parts: Vec<Outcome> = all.into_iter().map(|one| one.thread.finish()).collect();
+        let mut ended = all.into_iter().map(|one| one.thread.finish());
+        let hosts = self.hosts.iter().zip(seconds);
+        let hosts = hosts.map(|((_, threads), seconds)| {
+            let parts: Vec<Outcome> = ended.by_ref().take(*threads).collect();
+            (parts, seconds.into_iter().collect::<Vec<SecondOfThread>>())
+        });
+        let mut hosts: Vec<_> = hosts.collect();
+        let (parts, seconds) = &mut hosts[0];
         if mishap == Some(Mishap::CountedTwice) {
             parts[0].account.good += 1;
         }
-        let mut seconds: Vec<SecondOfThread> = seconds.iter().collect();
         if mishap == Some(Mishap::SecondLost) {
             let most = (0..seconds.len()).max_by_key(|&nth| seconds[nth].good);
             most.map(|nth| seconds.remove(nth));
         }
-        let world = self.world.replace(World::new(0, self.case.temper, 0, 0));
-        Ok(Seen { parts, seconds, window, ended: world.now(), world })
+        let world = self.world.replace(World::new(0, Temper::calm(), 0, 0));
+        Ok(SeenOfAll { hosts, window, world })
     }
 
     /// Turns the threads over, each when its time has come, until all are at the end of their
     /// stage.
-    fn turn_over(&self, all: &mut [Turned], queue: &Queue) -> Result<(), String> {
+    fn turn_over(&self, all: &mut [Turned]) -> Result<(), String> {
         for one in all.iter_mut() {
             one.until = one.thread.sleeps_until();
         }
@@ -166,7 +218,8 @@ impl<'a> Simulation<'a> {
             let wakes = |(thread, one): (usize, &Turned)| {
                 let until = one.until?;
                 let world = self.world.borrow();
-                let woken = if queue.is_woken(thread) { world.now() } else { u64::MAX };
+                let (queue, number) = one.queue;
+                let woken = if queue.is_woken(number) { world.now() } else { u64::MAX };
                 let event = world.next_event_of(thread).unwrap_or(u64::MAX);
                 Some((until.min(event).min(woken).max(one.busy_until), thread))
             };

@@ -81,6 +81,11 @@ impl Temper {
         never: None,
     };
 
+    /// A server that answers every request, after a time of chance.
+    pub(super) fn calm() -> Temper {
+        Temper::CALM
+    }
+
     /// A server that answers every request but one.
     pub(super) fn sound() -> Temper {
         Temper { delay_ns: 1_000_000, never: Some(40), ..Temper::CALM }

@@ -20,8 +20,8 @@ use result::finding::Verdict;
 use result::plan::{Pace, Setting};
 
 use crate::contenders::who;
-use crate::names;
 use crate::text::visible;
+use crate::{figures, names};
 
 /// What trackers read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Export {
     pub files: Vec<(&'static str, String)>,
     /// The figures that aren't in them, a sentence each.
     pub left_out: Vec<String>,
+    /// What figures that are in them lack, since some block does, a sentence each.
+    pub lacking: Vec<String>,
 }
 
 /// A run's figures in a format.
@@ -68,7 +70,20 @@ pub fn export(run: &Run, format: Format) -> Export {
         Format::Gha => gha::files(run),
         Format::OpenMetrics => vec![("openmetrics.txt", openmetrics::text(run))],
     };
-    Export { files, left_out: left_out(run) }
+    Export { files, left_out: left_out(run), lacking: lacking(run) }
+}
+
+/// The figures of each row that stands which have no point, by contender and setting.
+fn lacking(run: &Run) -> Vec<String> {
+    let of_row = |row: &rows::ExportedRow| {
+        let lacking: Vec<String> = row.lacking(run).map(figures::short).collect();
+        let under = names::setting_names(&run.study.dimensions, &[&row.outcome.setting]);
+        let who = who(run, &row.row.contender);
+        let it = if lacking.len() == 1 { "it" } else { "them" };
+        (!lacking.is_empty())
+            .then(|| format!("{who}, {under}: {}: not every block has {it}", lacking.join(", ")))
+    };
+    rows::exported_rows(run).iter().filter_map(of_row).collect()
 }
 
 /// The figures that were asked for and aren't there, by contender and setting.

@@ -47,16 +47,35 @@ fn of_setting(outcome: &Outcome) -> impl Iterator<Item = ExportedRow<'_>> {
 }
 
 impl<'a> ExportedRow<'a> {
-    /// Its figures, in the study's order: no rate where one was given to all, which tells nothing
-    /// of a contender.
+    /// Its figures, in the study's order.
     pub(super) fn points(&'a self, run: &'a Run) -> impl Iterator<Item = ExportedFigure<'a>> {
-        let is_offered = self.outcome.offered.is_some();
-        let figures = run.study.figures.iter();
-        let figures = figures.filter(move |it| !is_offered || it.unit != Unit::PerSecond);
-        figures.filter_map(|figure| {
-            let estimate = self.row.figure(&figure.id).filter(|it| it.median.is_finite())?;
+        self.asked(run).filter_map(|figure| {
+            let estimate = self.estimate(figure)?;
             Some(ExportedFigure { of: self, figure, estimate })
         })
+    }
+
+    /// The figures that it lacks, since some block does. What nobody has may be none of the study's
+    /// kind, such as memory that isn't counted.
+    pub(super) fn lacking(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Figure> {
+        let is_had = |figure: &Figure| {
+            let is_time = matches!(figure.unit, Unit::Micros | Unit::CpuMicros);
+            is_time || self.outcome.rows.iter().any(|row| row.figure(&figure.id).is_some())
+        };
+        let lacking = self.asked(run).filter(|figure| self.estimate(figure).is_none());
+        lacking.filter(move |figure| is_had(figure))
+    }
+
+    /// The figures that are asked of it: no rate where one was given to all, which tells nothing of
+    /// a contender.
+    fn asked(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Figure> {
+        let is_offered = self.outcome.offered.is_some();
+        let figures = run.study.figures.iter();
+        figures.filter(move |it| !is_offered || it.unit != Unit::PerSecond)
+    }
+
+    fn estimate(&self, figure: &Figure) -> Option<&'a Estimate> {
+        self.row.figure(&figure.id).filter(|it| it.median.is_finite())
     }
 
     /// Study, contender and setting, as a path: `web/go/one-core/connections=100/kept=true`.

@@ -26,14 +26,14 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
     let cases_max = if detail == Detail::Bare { CASES_MAX } else { usize::MAX };
     let checks = findings::by_check(run);
     let first = |of: Verdict| checks.iter().position(|it| it.groups[0].verdict == of);
-    let check = |at: usize, ByCheck { groups, figures }: &ByCheck| {
-        let worst = &groups[0];
+    let check = |at: usize, by_check: &ByCheck| {
+        let (groups, worst) = (&by_check.groups, &by_check.groups[0]);
         let is_first = first(worst.verdict) == Some(at);
         html! {
             details.finding id=[is_first.then_some(anchor(worst.verdict))] {
                 summary {
                     (badge(worst.verdict)) " " code { (visible(worst.check)) } " "
-                    span.quiet { (units::of(*figures as u64, "figure")) } " "
+                    span.quiet { (by_check.counts()) } " "
                     (prose(&said_of(groups, worst.verdict)))
                 }
                 @for group in groups { (of_group(run, group, cases_max)) }

@@ -10,8 +10,9 @@ use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
 use super::checks;
-use super::markup::prose;
+use super::markup::{prose, scrolling};
 use crate::caveats;
+use crate::client_hosts::OverTrials;
 use crate::figures;
 use crate::names;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
@@ -31,6 +32,7 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
         (plan(run))
         h3 { "Machine" }
         (machine(run))
+        (hosts(run))
         h3 { "Contenders" }
         p { "What each is asked to do: " (visible(&run.study.contract)) }
         @for lighter in &run.study.lighter {
@@ -110,8 +112,10 @@ fn plan(run: &Run) -> Markup {
             list.push((
                 name,
                 html! {
-                    "server on CPU " (cpus(&place.server_cpus)) ", client on CPU "
-                    (cpus(&place.client_cpus))
+                    "server on CPU " (cpus(&place.server_cpus))
+                    @if !place.client_cpus.is_empty() {
+                        ", client on CPU " (cpus(&place.client_cpus))
+                    }
                     @if place.shared() { " (shared)" }
                 },
             ));
@@ -193,6 +197,43 @@ fn machine(run: &Run) -> Markup {
         ("open files", html! { "at most " (units::whole(machine.open_files_max)) " a process" }),
         ("settings", html! { @for (name, value) in &machine.sysctl { (setting(name, value)) } }),
     ])
+}
+
+/// The hosts that the load came from, where it did.
+fn hosts(run: &Run) -> Markup {
+    let hosts: Vec<_> =
+        run.hosts.iter().map(|host| (host, OverTrials::of(run, &host.name))).collect();
+    html! {
+        @if !hosts.is_empty() {
+            h3 { "Hosts of the load" }
+            p { "Of all trials, the worst value of each column. " code { "run.json" } " has each trial's." }
+            (scrolling("Hosts of the load", html! { table {
+                thead { tr {
+                    th scope="col" { "host" }
+                    th scope="col" { "kernel" }
+                    th.number scope="col" { "processors" }
+                    th.number scope="col" { "trials" }
+                    th.number scope="col" { "lost in" }
+                    th.number scope="col" { "busiest thread" }
+                    th.number scope="col" { "clock within" }
+                    th.number scope="col" { "began late by" }
+                } }
+                tbody { @for (host, over) in &hosts { tr {
+                    th scope="row" {
+                        (visible_name(&host.name))
+                        @if host.is_here { " (the contenders' machine)" }
+                    }
+                    td { (visible(&host.kernel)) }
+                    td.number { (host.cpus.len()) }
+                    td.number { (units::whole(over.trials.0)) }
+                    td.number { (units::whole(over.trials.1)) }
+                    td.number { (units::percent(over.busiest)) }
+                    td.number { (units::time(over.apart_us)) }
+                    td.number { (units::time(over.late_us)) }
+                } } }
+            } }))
+        }
+    }
 }
 
 fn setting(name: &str, value: &str) -> Markup {

@@ -209,11 +209,11 @@ impl Page {
             self.line("");
             self.one_line(BOLD, "Before you use a figure");
         }
-        for ByCheck { groups, figures } in against.iter().take(CHECKS_MAX) {
-            let worst = &groups[0];
+        for check in against.iter().take(CHECKS_MAX) {
+            let worst = &check.groups[0];
             let (sign, word) = (findings::sign(worst.verdict), worst.verdict.word());
-            let figures = units::of(*figures as u64, "figure");
-            let says = format!("{sign} {word}, {}, {figures}: {}", worst.check, worst.says);
+            let counts = check.counts();
+            let says = format!("{sign} {word}, {}, {counts}: {}", worst.check, worst.says);
             self.one_line(of_verdict(worst.verdict), &says);
         }
         if let Some(more @ 1..) = against.len().checked_sub(CHECKS_MAX) {

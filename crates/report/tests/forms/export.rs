@@ -66,6 +66,23 @@ fn an_invalid_figure_is_in_no_form_and_named() {
     assert!(left_out.iter().any(|it| it.contains("invalid by")), "{left_out:?}");
 }
 
+/// Else a tracker's chart ends, and nobody says why.
+#[test]
+fn a_figure_that_a_block_lacks_is_named() {
+    let mut run = with(Verdict::Valid);
+    let before = export(&run, Format::Go);
+    let row = &mut run.outcomes[0].rows[0];
+    row.figures.remove("p99_us").expect("it had one");
+    let contender = row.contender.clone();
+    let exported = export(&run, Format::Go);
+    let new: Vec<&String> =
+        exported.lacking.iter().filter(|it| !before.lacking.contains(it)).collect();
+    let [only] = new[..] else { panic!("{new:?}") };
+    assert!(only.contains("p99") && only.ends_with(": not every block has it"), "{only}");
+    assert!(only.contains(&contender) || only.contains("30"), "of whom, and where: {only}");
+    assert_eq!(exported.left_out, before.left_out, "its other figures stand");
+}
+
 #[test]
 fn a_suspect_figure_is_marked_so_that_it_is_not_drawn_among_others() {
     let run = with(Verdict::Suspect);

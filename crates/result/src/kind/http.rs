@@ -2,10 +2,10 @@
 
 use super::{Declared, Descriptor, Values};
 use crate::figure::{CLIENT_CPU_US, Figure, P50_US, P99_US, Unit};
-use crate::setting::{CONNECTIONS, KEPT, PaceKind};
+use crate::setting::{CLIENTS, CONNECTIONS, KEPT, PaceKind};
 
 pub(super) const HTTP: Descriptor =
-    Descriptor { is_asked: true, keeps_data: false, dimensions: &[AT_ONCE, MODES], figures };
+    Descriptor { is_asked: true, keeps_data: false, dimensions: &[AT_ONCE, MODES, FROM], figures };
 
 /// Connections at once.
 pub(super) const AT_ONCE: Declared =
@@ -16,6 +16,13 @@ const MODES: Declared = Declared {
     one: "",
     many: "",
     values: Values::Flags("kept alive", "of one request each"),
+};
+/// How many hosts the load comes from.
+pub(super) const FROM: Declared = Declared {
+    id: CLIENTS,
+    one: "client host",
+    many: "client hosts",
+    values: Values::Optional(1..=100),
 };
 
 /// Rates rank where contenders are to do what they can; at one rate for all, which leaves rates

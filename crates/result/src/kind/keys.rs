@@ -13,6 +13,7 @@ pub(super) const KEYS: Descriptor = Descriptor {
         Declared::numbers(setting::VALUE_BYTES, ("byte a value", "bytes a value"), 24..=64 << 20),
         Declared::numbers(setting::KEYS, ("key", "keys"), 1..=1_000_000_000),
         http::AT_ONCE,
+        http::FROM,
     ],
     figures,
 };

@@ -53,6 +53,8 @@ pub struct Declared {
 pub enum Values {
     /// Numbers from here to there.
     Numbers(RangeInclusive<u64>),
+    /// The same, where a study may say nothing: then its settings have no such value.
+    Optional(RangeInclusive<u64>),
     /// Yes and no, in these words. Yes, where a study doesn't say.
     Flags(&'static str, &'static str),
     /// Names, for which each study has its own words.
@@ -74,7 +76,7 @@ impl Declared {
             Values::Flags(yes, no) => {
                 BTreeMap::from([("true", yes), ("false", no)].map(|(a, b)| (a.into(), b.into())))
             }
-            Values::Numbers(_) | Values::Names => BTreeMap::new(),
+            Values::Numbers(_) | Values::Optional(_) | Values::Names => BTreeMap::new(),
         };
         let (id, one, many) = (self.id.into(), self.one.into(), self.many.into());
         Dimension { id, one, many, words }
@@ -111,9 +113,11 @@ impl Kind {
         self.descriptor().dimensions
     }
 
-    /// The same as a run's record has them, without the words of names.
+    /// Those that every setting has a value of, as a run's record has them, without the words of
+    /// names.
     pub fn dimensions(self) -> Vec<Dimension> {
-        self.declared().iter().map(Declared::dimension).collect()
+        let always = self.declared().iter().filter(|it| !matches!(it.values, Values::Optional(_)));
+        always.map(Declared::dimension).collect()
     }
 
     /// What contenders are compared by, whose work is counted in one or many of something: in

@@ -344,13 +344,14 @@ fn measure(
         command: command(headers, seed),
         runs: &arguments.runs,
         keeps_study: arguments.keep.is_none(),
+        hosts: None,
         ladder: &OfRun,
     };
     let progress = Progress::new();
     let ended = lab::run::of_study(asked, stop, &mut |event| progress.tell(&event));
     drop(progress);
     let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
-    let code = finish("duel", &ended);
+    let code = finish("duel", &ended, None);
     let other = requests.and_then(|requests| other_lengths(requests, &ended.run));
     other.iter().for_each(|it| note(it));
     if arguments.keep.is_some() {

@@ -1,10 +1,11 @@
 //! The user's file of hosts: who they are, and what leads there. It is never part of a study.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::Path;
 
 use hosts::Host;
-use lab::study::toml_file;
+use lab::study::toml_file::{self, Unusable};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -13,9 +14,19 @@ const PAGE: &str = "docs/hosts.md";
 /// The longest name of a host: it stands in tables.
 const NAME_CHARS_MAX: usize = 40;
 
+/// What such a file says.
+#[derive(Debug)]
+pub struct HostsFile {
+    /// This machine, as the hosts reach it.
+    pub address: Option<IpAddr>,
+    /// The hosts, in the order of their names.
+    pub hosts: Vec<Host>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
+    address: Option<IpAddr>,
     host: BTreeMap<Spanned<String>, HostContent>,
 }
 
@@ -28,12 +39,19 @@ struct HostContent {
     cpus: Vec<usize>,
 }
 
-/// Reads the hosts of a file, in the order of their names.
+/// Reads a file of hosts.
 ///
 /// # Errors
 /// What is wrong with it: file, line and sentence.
-pub fn read(path: &Path) -> Result<Vec<Host>, String> {
-    let content: Content = toml_file::read(path, PAGE).map_err(|error| error.to_string())?;
+pub fn read(path: &Path) -> Result<HostsFile, String> {
+    let content: Content = toml_file::read(path, PAGE).map_err(|error| match error {
+        Unusable::Read { .. } => format!("{error}; {PAGE} has an example"),
+        Unusable::Content { path, line, column, what, text } if what.starts_with("invalid") => {
+            let what = format!("{what}; {PAGE} has an example");
+            Unusable::Content { path, line, column, what, text }.to_string()
+        }
+        Unusable::Content { .. } => error.to_string(),
+    })?;
     let refuse = |span, what: &str| toml_file::refuse(path, span, what.into()).to_string();
     if content.host.is_empty() {
         return Err(format!("{}: it names no host; {PAGE} has an example", path.display()));
@@ -52,6 +70,13 @@ pub fn read(path: &Path) -> Result<Vec<Host>, String> {
                         machine itself";
             return Err(refuse(host.reach.span(), what));
         }
+        // A command in one piece would be looked for as a program of that name.
+        let program = words.first().filter(|it| it.contains(' ') && !Path::new(it).exists());
+        if let Some(program) = program {
+            let apart: Vec<&str> = program.split_whitespace().collect();
+            let what = format!("no program has this name; word by word it is {apart:?}");
+            return Err(refuse(host.reach.span(), &what));
+        }
         if let Some(binary) = host.binary.as_ref().filter(|it| it.get_ref().trim().is_empty()) {
             return Err(refuse(binary.span(), "this is the path of bakeoff on that host"));
         }
@@ -62,14 +87,14 @@ pub fn read(path: &Path) -> Result<Vec<Host>, String> {
             cpus: host.cpus,
         });
     }
-    Ok(hosts)
+    Ok(HostsFile { address: content.address, hosts })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<Vec<Host>, String> {
+    fn read_text(text: &str) -> Result<HostsFile, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts.toml");
         std::fs::write(&path, text).unwrap();
@@ -78,13 +103,14 @@ mod tests {
 
     #[test]
     fn hosts_are_read_in_the_order_of_their_names() {
-        let hosts = read_text(
-            "[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
+        let HostsFile { address, hosts } = read_text(
+            "address = \"10.77.0.1\"\n[host.c2]\nreach = [\"ssh\", \"-T\", \"c2\"]\nbinary = \
              \"/opt/bakeoff\"\n[host.c1]\nreach = []\ncpus = [0, 1]\n",
         )
         .unwrap();
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["c1", "c2"]);
+        assert_eq!(address, Some([10, 77, 0, 1].into()));
         assert_eq!(hosts[0].cpus, [0, 1]);
         assert_eq!(hosts[1].binary.as_deref(), Some("/opt/bakeoff"));
     }
@@ -96,10 +122,22 @@ mod tests {
             let why = read_text(text).unwrap_err();
             assert!(why.contains("hosts.toml") && why.contains(says), "{why}");
         };
+        refused("address = \"here\"\n[host.c1]\nreach = []\n", ":1:");
         refused("", "missing key `host`");
         refused("[host]\n", "it names no host");
         refused("[host.c1]\nbinary = \"x\"\n", "missing key `reach`");
         refused("[host.c1]\nreach = [\"ssh\", \"\"]\n", ":2:");
+        refused(
+            "[host.c1]\nreach = [\"ssh -T\", \"c1\"]\n",
+            "word by word it is [\"ssh\", \"-T\"]",
+        );
+        refused(
+            "[host.c1]\nreach = \"ssh c1\"\n",
+            ":2:9: invalid type: string \"ssh c1\", expected a list",
+        );
+        refused("[host.c1]\nreach = []\ncpus = [-1]\n", ":3:9:");
+        refused("[host.c1]\nreach = []\n[host.c1]\nreach = []\n", ":3:");
+        refused("[hosts.c1]\nreach = []\n", "did you mean `host`?");
         refused("[host.\"c 1\"]\nreach = []\n", ":1:");
         refused("[host.c1]\nreach = []\nbinary = \" \"\n", ":3:");
         refused("[host.c1]\nreach = []\nkey = 1\n", "unknown key");

@@ -34,6 +34,9 @@ fn on(host: &Host, build: &Build) -> Result<String, String> {
     if let Some(binary) = &host.binary {
         return Ok(format!("has {binary}, by its file"));
     }
+    if host.is_here() {
+        return Ok("is this machine, and has it".into());
+    }
     let path = format!("{FOLDER}/{}", build.digest);
     if digest_there(host, &path).is_some_and(|digest| digest == build.digest) {
         return Ok(format!("has {path}"));
@@ -58,7 +61,9 @@ fn on(host: &Host, build: &Build) -> Result<String, String> {
 /// The digest of a file there; `None` where there is none.
 fn digest_there(host: &Host, path: &str) -> Option<String> {
     let told = said(host, &["sha256sum", path], Stdio::null()).ok()?;
-    told.split_whitespace().next().map(Into::into)
+    // A login may say something of its own.
+    let mut lines = told.lines().filter_map(|line| line.split_once("  "));
+    lines.find(|(_, of)| *of == path).map(|(digest, _)| digest.into())
 }
 
 /// What a command says there.

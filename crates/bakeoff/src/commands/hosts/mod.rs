@@ -1,12 +1,14 @@
 //! `bakeoff hosts`: the hosts that offer load together, and `bakeoff agent`, which runs there.
 //!
 //! - [`file`]: the user's file of hosts;
-//! - `install`: brings this program to hosts that lack it.
+//! - `install`: brings this program to hosts that lack it;
+//! - `kubernetes`: a Job whose pods are the hosts.
 
 pub mod file;
 mod install;
+mod kubernetes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -15,9 +17,11 @@ use hosts::hub::Hub;
 use hosts::wire::{Build, PROTOCOL};
 use hosts::{Host, HostError};
 use ipnet::IpNet;
+use lab::place::client_hosts::ClientHosts;
 use report::text::visible;
 use report::units;
 
+use self::file::HostsFile;
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
@@ -25,7 +29,7 @@ use super::printing::{Output, complain};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0 all greeted; 2 the file is wrong; 4 a host can't be reached, \
-or has another program."
+has another program, or lacks a processor of its cpus."
 )]
 pub struct HostsArguments {
     #[command(subcommand)]
@@ -34,6 +38,9 @@ pub struct HostsArguments {
     /// The hosts and what leads to each: docs/hosts.md
     #[arg(default_value = "hosts.toml", global = true)]
     file: PathBuf,
+
+    #[command(flatten)]
+    cluster: kubernetes::Cluster,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -69,8 +76,13 @@ pub fn agent(arguments: &AgentArguments) -> ExitCode {
 
 /// Carries the command out.
 pub fn run(arguments: &HostsArguments) -> ExitCode {
+    match arguments.cluster.manifest() {
+        Ok(Some(text)) => return print(&text),
+        Ok(None) => {}
+        Err(why) => return failed(BAD_INPUT, &why),
+    }
     let hosts = match file::read(&arguments.file) {
-        Ok(hosts) => hosts,
+        Ok(file) => file.hosts,
         Err(why) => return failed(BAD_INPUT, &why),
     };
     let done = match arguments.action {
@@ -78,15 +90,17 @@ pub fn run(arguments: &HostsArguments) -> ExitCode {
         Some(Action::Install) => install::on_all(&hosts),
     };
     match done {
-        Ok(text) => {
-            let mut output = Output::to_stdout();
-            output.print(&text);
-            match output.failure() {
-                None => ExitCode::SUCCESS,
-                Some(error) => failed(SYSTEM, &format!("printing: {error}")),
-            }
-        }
+        Ok(text) => print(&text),
         Err(error) => failed(SYSTEM, &visible(&error.to_string())),
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    let mut output = Output::to_stdout();
+    output.print(text);
+    match output.failure() {
+        None => ExitCode::SUCCESS,
+        Some(error) => failed(SYSTEM, &format!("printing: {error}")),
     }
 }
 
@@ -95,13 +109,37 @@ fn failed(code: u8, why: &str) -> ExitCode {
     code.into()
 }
 
+/// The hosts of a file, for the load of a study.
+///
+/// # Errors
+/// What is wrong with the file, or with this program.
+pub fn of_study(path: &Path) -> Result<ClientHosts, String> {
+    let HostsFile { address, hosts } = file::read(path)?;
+    let address = address.ok_or_else(|| {
+        format!(
+            "{}: missing key `address`: this machine, as the hosts reach it, where contenders are \
+             to listen",
+            path.display()
+        )
+    })?;
+    Ok(ClientHosts { address, hosts, build: own_build()? })
+}
+
 /// Greets these hosts.
 ///
 /// # Errors
-/// The first that can't be reached, or has another program.
+/// The first that can't be reached, has another program, or lacks a processor of its `cpus`.
 pub fn greet(hosts: &[Host]) -> Result<Hub, HostError> {
     let build = own_build().map_err(|what| HostError { host: "here".into(), what })?;
-    Hub::greet(hosts, &build)
+    let hub = Hub::greet(hosts, &build)?;
+    for (host, facts, _) in hub.hosts() {
+        if let Some(lacking) = host.cpus.iter().find(|cpu| !facts.cpus.contains(cpu)) {
+            let what =
+                format!("its cpus name {lacking}, and the agent there may use {:?}", facts.cpus);
+            return Err(HostError { host: host.name.clone(), what });
+        }
+    }
+    Ok(hub)
 }
 
 /// Which program this is.

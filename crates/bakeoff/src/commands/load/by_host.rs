@@ -116,6 +116,11 @@ pub fn sentences(concern: &Concern) -> String {
             time(far.1),
             far.0
         ),
+        Concern::Slower { host, share } => format!(
+            "Host {host} had {} of another host's answers a connection: its link or its machine is \
+             the limit of its part. The server can do more than the sum.",
+            units::percent(*share)
+        ),
         Concern::FewConnections { connections } => format!(
             "A host has only {connections} connections. Hosts share no queue: requests may wait on \
              one while another has connections free. Give more connections (-c)."

@@ -1,6 +1,5 @@
 //! Who offers the load: this process, or agents on several hosts.
 
-use hosts::agent::boot_id;
 use hosts::hub::{Hub, RunError};
 use hosts::seen::{Concern, HostSeen};
 use load::verdict::limit::{self, Warning};
@@ -39,18 +38,12 @@ impl Clients {
     /// Where the file of hosts is wrong, or a host can't be reached.
     pub fn of(arguments: &LoadArguments, plan: &Plan) -> Result<Clients, Failure> {
         let Some(path) = &arguments.hosts else { return Ok(Clients::Here) };
-        let hosts = file::read(path).map_err(Failure::bad_input)?;
+        let hosts = file::read(path).map_err(Failure::bad_input)?.hosts;
         let hub = greet(&hosts).map_err(Failure::of_hosts)?;
-        let (own, target) = (boot_id(), plan.target.address.ip());
-        let elsewhere = hub.hosts().find(|(_, facts, _)| facts.boot_id != own);
-        if let Some((host, ..)) = elsewhere.filter(|_| target.is_loopback()) {
-            return Err(Failure::bad_input(format!(
-                "{target} is on each host the host itself: give the address at which {} reaches \
-                 the server",
-                host.name
-            )));
+        match hub.complaint(plan.target.address.ip()) {
+            Some(why) => Err(Failure::bad_input(why)),
+            None => Ok(Clients::Hosts(Box::new(hub))),
         }
-        Ok(Clients::Hosts(Box::new(hub)))
     }
 
     /// Offers a load, and shows how it goes on.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use load::plan::keys::{Keys, Operation};
 use load::plan::{Plan, Workload};
 use load::verdict::condition::{Condition, Measured, good_share};
 use load::verdict::limit::Warning;
@@ -39,6 +40,8 @@ pub struct Searched {
     /// Whether it ended with a step without one good answer: the first, or one in which
     /// nobody could be connected to any more.
     pub no_answer: bool,
+    /// Where somebody listens then, in the other address family, as a sentence.
+    pub elsewhere: Option<String>,
 }
 
 impl Searched {
@@ -138,6 +141,7 @@ pub fn run(
         ArrivalsChoice::Poisson => "open loop, random arrivals",
     };
     let at = |rate: f64, connections: u32, step: usize| Plan {
+        work: work(plan, step),
         arrivals: arguments.arrivals.at(rate),
         connections,
         seed: seed(plan, step),
@@ -159,7 +163,7 @@ pub fn run(
             String::new()
         },
     ));
-    let (mut no_answer, mut pause) = (false, Duration::ZERO);
+    let (mut no_answer, mut elsewhere, mut pause) = (false, None, Duration::ZERO);
     let found = loop {
         let offered = match search.next() {
             Next::Try(offered) => offered,
@@ -204,6 +208,7 @@ pub fn run(
             if let Some(errors) = summary::errors(&outcome.account) {
                 output.print(&format!("\n{errors}\n"));
             }
+            elsewhere = super::other_family(&plan, outcome);
             break search.so_far();
         }
     };
@@ -215,6 +220,7 @@ pub fn run(
         no_more_connections,
         interrupted: stop.asked(),
         no_answer: no_answer && !stop.asked(),
+        elsewhere,
     };
     output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)));
     Ok(searched)
@@ -226,6 +232,17 @@ fn seed(plan: &Plan, step: usize) -> u64 {
     match &plan.work {
         Workload::Http(_) | Workload::Rooms(_) => plan.seed.wrapping_add(step as u64),
         Workload::Keys(_) => plan.seed,
+    }
+}
+
+/// What a step asks for. One before it may have removed any key of a store, so that from the second
+/// on none has to be there.
+fn work(plan: &Plan, step: usize) -> Workload {
+    match &plan.work {
+        Workload::Keys(keys) if step > 0 && keys.share_of(Operation::Delete) > 0.0 => {
+            Workload::Keys(Keys { are_there: false, ..keys.clone() })
+        }
+        work => work.clone(),
     }
 }
 
@@ -435,6 +452,18 @@ pub mod tests {
         assert_eq!(seeds("redis://127.0.0.1/"), [7, 7, 7]);
     }
 
+    /// Else an honest store is blamed for what an earlier step has removed.
+    #[test]
+    fn what_a_step_removed_the_next_one_needn_t_find() {
+        let are_there = |mix: &str, step| {
+            let arguments = parse(&["redis://127.0.0.1/", "--mix", mix]).unwrap();
+            let Workload::Keys(keys) = work(&arguments.plan().unwrap(), step) else { panic!() };
+            keys.are_there
+        };
+        assert!(are_there("get=1,delete=1", 0) && !are_there("get=1,delete=1", 1));
+        assert!(are_there("get=1,set=1", 1), "nothing is removed");
+    }
+
     /// A search that found something.
     pub fn searched() -> Searched {
         let step = |offered_rate: f64, step| StepMade {
@@ -480,6 +509,7 @@ pub mod tests {
             no_more_connections: "They are as many as -c says.".into(),
             interrupted: false,
             no_answer: false,
+            elsewhere: None,
         }
     }
 

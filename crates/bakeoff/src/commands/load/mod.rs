@@ -82,6 +82,7 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
     if let Some(condition) = &arguments.find_rate {
         let searched = (&plan, condition);
         let found = find_rate::run(arguments, searched, &mut clients, &stop, &mut output)?;
+        found.elsewhere.iter().for_each(|sentence| complain(sentence));
         let document = json::search(&arguments.shown_url(), &plan, &found);
         let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
         let missing = [not_printed(output), no_json];

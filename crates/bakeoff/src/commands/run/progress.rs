@@ -1,6 +1,7 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
 //! line that is rewritten on a terminal, or one line a build and a trial elsewhere.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,11 +9,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::place::{Host, ThisMachine, disk};
-use lab::run::{Event, ToMake};
+use lab::run::{Event, TimeLeft, ToMake};
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Contender, Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
+use result::plan::{ClientHost, Contender, Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
 use result::{Run, Trial};
 
 use super::super::printing::note;
@@ -64,18 +65,19 @@ impl Progress {
                 "{store} · cut off {} in each way, and read back",
                 units::of(u64::from(*cuts), "time")
             )),
-            Event::ClassesKnown(ToMake { trials, seconds, .. }) => self.say(&format!(
-                "It is known what each store survives: {} to make, about {}",
+            Event::WasCutOff { store, made, left } => self.was_cut_off(store, *made, *left),
+            Event::ClassesKnown(ToMake { trials, time, .. }) => self.say(&format!(
+                "It is known what each store survives: {} to make, {}",
                 units::of(*trials as u64, "trial"),
-                time(*seconds)
+                expected(*time)
             )),
-            Event::Begins { slot, trials, seconds } => {
+            Event::Begins { slot, trials, left } => {
                 self.show(&format!(
                     "{} · {} · {}, {} left",
                     slot.contender,
                     self.name(&slot.setting),
                     units::of(*trials as u64, "trial"),
-                    time(*seconds)
+                    at_least(*left)
                 ));
             }
             Event::SecondClient(slot) => self.show(&format!(
@@ -83,7 +85,7 @@ impl Progress {
                 slot.contender,
                 self.name(&slot.setting)
             )),
-            Event::Ended { trial, seconds } => self.ended(trial, *seconds),
+            Event::Ended { trial, left } => self.ended(trial, *left),
             Event::Disturbed { block, setting } => self.say(&format!(
                 "block {}, {}: made again, because others used the machine",
                 block + 1,
@@ -114,7 +116,7 @@ impl Progress {
         setting_names(&self.dimensions.borrow(), &[setting])
     }
 
-    fn ended(&self, trial: &Trial, seconds_left: f64) {
+    fn ended(&self, trial: &Trial, left: TimeLeft) {
         let slot = &trial.slot;
         let what = format!("{} · {}", slot.contender, self.name(&slot.setting));
         let process = &trial.evidence.process;
@@ -140,8 +142,19 @@ impl Progress {
                 "{what} · {}/s · {} · {} left",
                 units::count(work.rate),
                 verdict(&trial.findings),
-                time(seconds_left)
+                at_least(left)
             ));
+        }
+    }
+
+    /// Shows how far a store is. Where lines go to a file, one a store is enough.
+    fn was_cut_off(&self, store: &str, made: u32, left: TimeLeft) {
+        let times = units::of(u64::from(made), "time");
+        let text = format!("{store} · cut off {times} so far · {} left", at_least(left));
+        if !self.line.is_hidden() {
+            self.line.set_message(visible(&text).into_owned());
+        } else if made == 1 {
+            self.say(&text);
         }
     }
 
@@ -215,22 +228,20 @@ fn intention(study: &Study, contenders: &[String], plan: &Plan, to_make: &ToMake
             text.push_str(&format!("\n  {name:<11}  {says}"));
         }
     }
-    let about = |trials: usize, seconds| {
-        format!("{} for {}", time(seconds), units::of(trials as u64, "trial"))
-    };
-    let at_most = to_make.at_most.map_or(String::new(), |(trials, seconds)| {
-        format!(", at most {} once it is known what each survives", about(trials, seconds))
+    let trials = units::of(to_make.trials as u64, "trial");
+    let more = to_make.at_most.map_or(String::new(), |(trials, more)| {
+        format!(" ({} for {trials}, if stores are of several classes)", time(more.seconds))
     });
     text.push_str(&format!(
-        "\n  time         about {}{at_most}; builds come first, and aren't counted\n",
-        about(to_make.trials, to_make.seconds),
+        "\n  time         {} for {trials}{more}; builds come first, and aren't counted\n",
+        expected(to_make.time),
     ));
     text
 }
 
 /// Who could be had, and what follows for the trials.
 fn ready(run: &Run, folder: &Path, to_make: &ToMake) -> String {
-    let ToMake { trials, seconds, at_most } = *to_make;
+    let ToMake { trials, time: needed, at_most } = *to_make;
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
     let process = if run.contenders.iter().any(runs_already) {
@@ -240,16 +251,17 @@ fn ready(run: &Run, folder: &Path, to_make: &ToMake) -> String {
     };
     let places: String = places(run).iter().map(|line| format!("  {line}\n")).collect();
     let more_trials = at_most.map_or(String::new(), |(most, _)| format!(" (at most {most})"));
-    let more_time = at_most.map_or(String::new(), |(_, most)| format!(" (at most {})", time(most)));
+    let more_time = at_most
+        .map_or(String::new(), |(trials, more)| format!(" ({} for {trials})", time(more.seconds)));
     format!(
         "Ready: {}\n{places}  \
          trials       {trials}{more_trials} to make, {process}: {}, then {} s measured\n  \
-         time         about {}{more_time}, of which {} are measured\n  \
+         time         {}{more_time}, of which {} are measured\n  \
          kept in      {}\n",
         present.join(", "),
         warmup(run),
         units::plain(run.plan.measure_s),
-        time(seconds),
+        expected(needed),
         time(trials as f64 * run.plan.measure_s),
         super::shown(folder).display(),
     )
@@ -260,11 +272,17 @@ fn runs_already(contender: &Contender) -> bool {
     contender.run.is_empty() && contender.address.is_some()
 }
 
-/// Which processors contenders and client are given, a line for each way that is planned.
+/// Which processors contenders and client are given, a line for each way that is planned, and the
+/// hosts of the load, where there are some.
 fn places(run: &Run) -> Vec<String> {
     let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
+    let machine = ThisMachine::new(&run.machine);
+    let hosts: Vec<&ClientHost> = run.hosts.iter().collect();
     let line = |cores: Cores| {
-        let mut place = ThisMachine::new(&run.machine).split(cores);
+        let mut place = match hosts[..] {
+            [] => machine.split(cores),
+            _ => machine.for_hosts(cores, &hosts).0,
+        };
         if !run.study.kind.is_asked() {
             place.client_cpus.clear();
         }
@@ -278,7 +296,9 @@ fn places(run: &Run) -> Vec<String> {
         };
         format!("{name:<11}  {}", place.in_words(&run.machine))
     };
-    [Cores::One, Cores::All].into_iter().filter(planned).map(line).collect()
+    let names: Vec<Cow<str>> = hosts.iter().map(|host| visible(&host.name)).collect();
+    let from = (!names.is_empty()).then(|| format!("{:<11}  {}", "load from", names.join(", ")));
+    [Cores::One, Cores::All].into_iter().filter(planned).map(line).chain(from).collect()
 }
 
 /// The load before a window, and who needs more of it.
@@ -323,6 +343,17 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
             ("curve", format!("{percents} % of each one's own maximum: {base}; {blocks}"))
         }
     })
+}
+
+/// How long something is expected to take.
+fn expected(left: TimeLeft) -> String {
+    if left.is_least { at_least(left) } else { format!("about {}", time(left.seconds)) }
+}
+
+/// The same where it is plain that nobody knows to the second.
+fn at_least(left: TimeLeft) -> String {
+    let time = time(left.seconds);
+    if left.is_least { format!("at least {time}") } else { time }
 }
 
 /// A time in its two largest units: nobody counts seconds beside hours.
@@ -384,20 +415,22 @@ mod tests {
     }
 
     fn made(trials: usize, seconds: f64) -> ToMake {
-        ToMake { trials, seconds, at_most: None }
+        ToMake { trials, time: TimeLeft { seconds, is_least: false }, at_most: None }
     }
 
     /// Else a run is longer than it said, once each class of stores has its pair.
     #[test]
     fn what_classes_of_stores_may_add_is_told_before_they_are_known() {
         let run = planned(&[Setting::closed(30, Cores::One, true)]);
-        let to_make = ToMake { at_most: Some((18, 60.0)), ..made(12, 40.0) };
+        let least = |seconds| TimeLeft { seconds, is_least: true };
+        let to_make = ToMake { trials: 12, time: least(40.0), at_most: Some((18, least(60.0))) };
         let says = intention(&run.study, &["go".into()], &run.plan, &to_make);
-        let most = "about 40 s for 12 trials, at most 1 min 0 s for 18 trials once it is known";
+        let most =
+            "at least 40 s for 12 trials (1 min 0 s for 18, if stores are of several classes)";
         assert!(says.contains(most), "{says}");
         let says = ready(&run, Path::new("runs/kv-1"), &to_make);
         assert!(says.contains("12 (at most 18) to make"), "{says}");
-        assert!(says.contains("about 40 s (at most 1 min 0 s)"), "{says}");
+        assert!(says.contains("at least 40 s (1 min 0 s for 18), of which"), "{says}");
     }
 
     #[test]

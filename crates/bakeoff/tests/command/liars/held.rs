@@ -131,6 +131,31 @@ pub const HELD: &[(&str, &[Held])] = &[
         )],
     ),
     (
+        "docs/checks/hosts.md",
+        &[
+            test(
+                "A load that was to come from three hosts and came from two is another load.",
+                "a_host_that_is_lost_in_a_trial_makes_its_figures_invalid_by_name",
+            ),
+            test(
+                "But rates are added, so that the hosts' windows have to be one: a window that lies elsewhere by a thousandth adds a thousandth of its answers wrongly at most.",
+                "clocks_that_are_little_known_cast_doubt_and_then_leave_no_common_window",
+            ),
+            test(
+                "A host that begins late leaves the others alone with the contender.",
+                "a_host_that_begins_late_or_is_farther_away_is_named",
+            ),
+            test(
+                "So a host with far fewer answers is held up by its own link or machine, and the sum is less than the contender can do.",
+                "a_host_with_far_fewer_answers_than_another_is_named",
+            ),
+            test(
+                "Where hosts aren't equally far, a percentile of all is one of several networks.",
+                "a_host_that_begins_late_or_is_farther_away_is_named",
+            ),
+        ],
+    ),
+    (
         "docs/checks/lateness.md",
         &[test(
             "A request that was sent late has waited in the client, and its response time has that wait.",

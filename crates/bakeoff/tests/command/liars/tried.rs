@@ -333,9 +333,9 @@ pub const OF_CRASHES: [Liar; 3] = [
     liar(SURVIVES, ENDS_WITH_A_CRASH, "keeps-at-first", by("survives")),
     liar(
         SURVIVES,
-        "A store that also sees that it is being cut off isn't found.",
+        "A store that also sees that it is being cut off is found by the crash, which comes under load too",
         "keeps-once-idle",
-        By::Nothing,
+        by("survives"),
     ),
 ];
 

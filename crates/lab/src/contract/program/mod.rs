@@ -4,15 +4,14 @@
 //! so that work which wasn't done, was counted twice or was timed by a clock that stands still
 //! is found.
 
-mod payloads;
+mod drawn;
 mod sums;
 
 use load::Stop;
 use load::outcome::SampledAnswer;
 use result::evidence::ContractStep;
 
-pub use self::payloads::Payloads;
-pub(crate) use self::payloads::drawn;
+pub(crate) use self::drawn::{drawn, payloads_seed};
 
 use super::{Contract, Depth};
 use crate::place::Running;

@@ -1,10 +1,10 @@
 //! The sums that a program tells, made again.
 
 use load::Stop;
+use payloads::Payloads;
 use result::evidence::ContractStep;
 
-use super::payloads::drawn;
-use super::{GivenWork, Payloads, Told, step};
+use super::{GivenWork, Told, drawn, payloads_seed, step};
 use crate::study::Sum;
 
 /// Units a second that no program does, on however many processors: see the check `arithmetic`.
@@ -26,7 +26,7 @@ const WRONG: &str = "it didn't do the work that it counts";
 /// How numbers become a sum, modulo 2^32.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
-    /// What the sum is multiplied with before a number is added.
+    /// What the sum is multiplied by before a number is added.
     factor: u32,
     asked: &'static str,
 }
@@ -46,8 +46,7 @@ impl Rule {
     }
 
     fn add(self, sum: u32, number: u64) -> u32 {
-        // Numbers are below 2^32.
-        sum.wrapping_mul(self.factor).wrapping_add(number as u32)
+        payloads::add(sum, self.factor, number)
     }
 }
 
@@ -135,11 +134,11 @@ fn made_again(
 ) -> Option<u32> {
     let (before, sum) = stretch.from;
     let units = stretch.units() as usize;
-    let payloads = Payloads::new(Payloads::seed(given.seed));
-    let add = |sum, number| rule.add(sum, number);
+    let payloads = Payloads::new(payloads_seed(given.seed));
     match (of, given.records) {
         (Sum::Payloads | Sum::PayloadsInOrder, _) => {
-            added(sum, payloads.skip_ahead(before), units, add, stop)
+            let mut payloads = payloads.skip_ahead(before);
+            in_parts(sum, units, stop, |sum, some| payloads.add_to(sum, rule.factor, some))
         }
         (Sum::Records, []) => Some(0),
         (Sum::Records, records) => {
@@ -147,25 +146,27 @@ fn made_again(
             let first = (before % records.len() as u64) as usize;
             let rounds = payloads.skip_ahead(round).map(|payload| payload % WAYS);
             let numbers = rounds.flat_map(|way| records.iter().map(move |number| number + way));
-            added(sum, numbers.skip(first), units, add, stop)
+            let mut numbers = numbers.skip(first);
+            in_parts(sum, units, stop, |sum, some| {
+                numbers.by_ref().take(some).fold(sum, |sum, number| rule.add(sum, number))
+            })
         }
     }
 }
 
-/// A sum with so many numbers more.
-fn added(
+/// A sum to which so many units are added, some at a time.
+fn in_parts(
     mut sum: u32,
-    mut numbers: impl Iterator<Item = u64>,
     mut units: usize,
-    add: impl Fn(u32, u64) -> u32,
     stop: &Stop,
+    mut with_some: impl FnMut(u32, usize) -> u32,
 ) -> Option<u32> {
     while units > 0 {
         if stop.asked() {
             return None;
         }
         let some = units.min(LOOK_EVERY);
-        sum = numbers.by_ref().take(some).fold(sum, &add);
+        sum = with_some(sum, some);
         units -= some;
     }
     Some(sum)
@@ -178,7 +179,7 @@ mod tests {
     const SEED: u64 = 7;
 
     fn payloads() -> Payloads {
-        Payloads::new(Payloads::seed(SEED))
+        Payloads::new(payloads_seed(SEED))
     }
 
     /// What an honest program tells, every half second: so many units and their sum.

@@ -39,7 +39,8 @@ pub trait Kind {
     /// What a contender has to do.
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract>;
 
-    /// Seconds that a trial takes beside start, contract, warm-up, window and stop.
+    /// Seconds that a trial takes beside start, contract, warm-up, window and stop; of stores, at
+    /// least.
     fn more_s(&self, _study: &StudyFile, _setting: &Setting) -> f64 {
         0.0
     }

@@ -162,6 +162,11 @@ fn interpret(
     match status {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
         Ok(_) => return Err(format!("no head: \"{}\"", show(bytes))),
+        Err(_) if is_folded(bytes) => {
+            let what =
+                "a header goes on in a second line, which no server may send (RFC 9112, 5.2)";
+            return Err(format!("{what}: \"{}\"", show(bytes)));
+        }
         Err(error) => return Err(format!("{error}: \"{}\"", show(bytes))),
     }
     let (Some(status), Some(minor)) = (response.code, response.version) else {
@@ -200,6 +205,11 @@ fn interpret(
     // RFC 9112, section 9.3: to close goes before to keep.
     let keep_alive = !close && (minor == 1 || keep) && status != 101;
     Ok(Head { status, framing, keep_alive })
+}
+
+/// Whether a line of a head begins with white space, and so goes on with the header before it.
+fn is_folded(head: &[u8]) -> bool {
+    head.windows(2).any(|pair| matches!(pair, [b'\n', b' ' | b'\t']))
 }
 
 /// The elements of a list; empty ones don't count (RFC 9110, section 5.6.1).

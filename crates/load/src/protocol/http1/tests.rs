@@ -121,6 +121,15 @@ fn a_reason_may_be_empty_or_missing() {
     }
 }
 
+/// Its bytes beyond ASCII mean nothing, and are allowed (RFC 9112, section 4: `obs-text`).
+#[test]
+fn a_reason_may_have_bytes_beyond_ascii_and_no_control_character() {
+    answer(&gets(1), "HTTP/1.1 200 \u{e9}t\u{e9}\r\nContent-Length: 0\r\n\r\n", None, true);
+    for reason in ["a\0b", "a\u{b}b", "a\u{7f}b"] {
+        malformed(&format!("HTTP/1.1 200 {reason}\r\nContent-Length: 0\r\n\r\n"));
+    }
+}
+
 #[test]
 fn what_begins_no_status_line_is_refused_at_its_first_byte() {
     // None of these ever has an empty line: to wait for it would end in a timeout.
@@ -144,7 +153,19 @@ fn an_empty_line_before_an_answer_is_refused() {
 
 #[test]
 fn malformed_status_lines_are_refused() {
-    for line in ["HTTP/1.2 200 OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1  200 OK"] {
+    for line in [
+        "HTTP/1.2 200 OK",
+        "HTTP/1.10 200 OK",
+        "HTTP/1. 200 OK",
+        "HTTP/1.1 20 OK",
+        "HTTP/1.1 2000 OK",
+        "HTTP/1.1 -20 OK",
+        "HTTP/1.1 2x0 OK",
+        "HTTP/1.1  200 OK",
+        "HTTP/1.1\t200 OK",
+        "HTTP/1.1",
+        "HTTP/1.1 ",
+    ] {
         malformed(&format!("{line}\r\nContent-Length: 0\r\n\r\n"));
     }
     malformed("HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n");
@@ -164,6 +185,8 @@ fn folded_headers_are_refused() {
     malformed(&with("A: b\r\n c\r\nContent-Length: 0"));
     malformed(&with("A: b\r\n\tContent-Length: 3\r\nContent-Length: 0"));
     malformed(&with(" A: b\r\nContent-Length: 0"));
+    let told = fault_of(&gets(1), &with("A: b\r\n c\r\nContent-Length: 0"));
+    assert!(told.starts_with("a header goes on in a second line"), "{told}");
 }
 
 #[test]
@@ -261,6 +284,7 @@ fn the_last_transfer_coding_decides() {
     for headers in [
         "Transfer-Encoding: chunked",
         "Transfer-Encoding: CHUNKED ,",
+        "Transfer-Encoding:\t chunked\t",
         "Transfer-Encoding: gzip, ,chunked",
         "Transfer-Encoding: gzip;a=b\r\nA: b\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: ,",
@@ -269,6 +293,8 @@ fn the_last_transfer_coding_decides() {
     }
     for headers in [
         "Transfer-Encoding: gzip",
+        "Transfer-Encoding: identity",
+        "Transfer-Encoding: \"chunked\"",
         "Transfer-Encoding: xchunked",
         "Transfer-Encoding: chunked, gzip",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip",
@@ -283,6 +309,9 @@ fn a_transfer_encoding_that_readers_could_differ_on_is_refused() {
         malformed(&with(&format!("Transfer-Encoding: {value}")));
     }
     malformed(&with("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"));
+    malformed(&with("Transfer-Encoding: \u{b}chunked"));
+    malformed(&with("Transfer-Encoding : chunked"));
+    malformed(&with("Transfer-Encoding: x\r\n chunked"));
 }
 
 #[test]
@@ -417,6 +446,22 @@ fn interim_answers_come_before_the_answer() {
     assert_eq!(read(&gets(2), &once_each).len(), 2);
 }
 
+/// It tells of itself, and not of the answer behind it (RFC 9110, section 15.2).
+#[test]
+fn what_an_interim_answer_says_of_the_connection_and_of_lengths_is_not_the_answers() {
+    for interim in [
+        "HTTP/1.1 103 x\r\nConnection: close\r\n\r\n",
+        "HTTP/1.0 102 x\r\n\r\n",
+        "HTTP/1.1 103 x\r\nContent-Length: 5\r\n\r\n",
+        "HTTP/1.1 103 x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ] {
+        answer(&gets(1), &format!("{interim}{OK}"), None, true);
+        let of_head = with("Content-Length: 5");
+        answer(&head(), &format!("{interim}{of_head}"), None, true);
+    }
+    malformed(&format!("HTTP/1.1 103 x\r\nA\r\n\r\n{OK}"));
+}
+
 #[test]
 fn a_flood_of_interim_answers_ends() {
     let interim = "HTTP/1.1 102 Processing\r\n\r\n";
@@ -474,6 +519,19 @@ fn pipelined_answers_are_read_one_by_one() {
         })
         .collect();
     assert_eq!(ends, [one.len(), one.len() + other.len(), stream.len()]);
+}
+
+/// What comes behind it is no answer: the requests behind it are asked again elsewhere.
+#[test]
+fn an_answer_that_closes_is_the_last_of_a_pipeline() {
+    let closes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab";
+    let ends = OK.len() + closes.len();
+    let last =
+        |reusable| StreamStep::Answer { end: ends, class: 0, status: 200, fault: None, reusable };
+    for behind in ["", OK, "rubbish"] {
+        let came = read(&gets(3), &format!("{OK}{closes}{behind}"));
+        assert_eq!(came, [good(OK.len()), last(false)], "{behind:?} behind it");
+    }
 }
 
 // The expected text.

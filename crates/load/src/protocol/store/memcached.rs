@@ -127,7 +127,7 @@ pub(super) fn parse_text<Name: AsRef<[u8]>>(
             (Operation::Set, b"NOT_STORED") => Answer::Refused(at..at + first.len()),
             (Operation::Delete, b"DELETED") => Answer::Removed(true),
             (Operation::Delete, b"NOT_FOUND") => Answer::Removed(false),
-            (Operation::Get, b"END") => Answer::Values,
+            (Operation::Get, b"END") => Answer::Values { pushes: 0 },
             (Operation::Get, _) => {
                 let Some((key, bytes_of)) = value_head(first, expected) else {
                     return Err(no_answer(expected, first));

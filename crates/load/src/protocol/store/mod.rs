@@ -22,7 +22,7 @@ use crate::outcome::{AnswerKind, ErrorKind, KeysSeen};
 use crate::plan::Plan;
 use crate::plan::keys::{Dialect, Keys, Operation};
 use crate::work::keys::value::Values;
-use crate::work::keys::{KEY_BYTES, KeysWork, Reply, choice};
+use crate::work::keys::{KEY_BYTES, KeysWork, Reply, Writers, choice};
 use crate::work::{Asked, Work};
 
 /// Bytes of an answer beside its values: a head a value, and the end.
@@ -67,8 +67,9 @@ impl StoreConnection {
 enum Answer {
     /// Where a value lies, or that it isn't there.
     Value(Option<Range<usize>>),
-    /// Several of these, which are in [`Store::found`].
-    Values,
+    /// Several of these, which are in [`Store::found`], with so many messages among them that nobody
+    /// asked for.
+    Values { pushes: u64 },
     /// The value was stored.
     Stored,
     /// Whether the key was there to be removed.
@@ -96,21 +97,23 @@ struct ExpectedReply {
     value_bytes_max: usize,
     /// What a meta command's answer repeats.
     opaque: u32,
+    /// Whether it is one of RESP3, which may have more in it than was asked for.
+    is_third: bool,
 }
 
 impl Store {
     pub(crate) fn new(plan: &Plan, keys: &Keys) -> Store {
         let values = Values::new(plan.seed, keys.value_bytes.clone());
-        Store::of_values(values, plan.seed, keys, plan.is_of_one_thread())
+        Store::of_values(values, plan.seed, keys, plan.writers())
     }
 
-    fn of_values(values: Values, seed: u64, keys: &Keys, is_alone: bool) -> Store {
+    fn of_values(values: Values, seed: u64, keys: &Keys, writers: Writers) -> Store {
         let greeting = match &keys.dialect {
             Dialect::Resp(resp) => resp::greeting(resp),
             Dialect::MemcachedText | Dialect::MemcachedMeta => (Vec::new(), 0),
         };
         Store {
-            work: KeysWork::new(keys, values, seed, is_alone),
+            work: KeysWork::new(keys, values, seed, writers),
             dialect: keys.dialect.clone(),
             greeting: (greeting.0.into(), greeting.1),
             pushes: 0,
@@ -129,6 +132,7 @@ impl Store {
             keys: self.work.keys_of(asked.operation),
             value_bytes_max: self.work.keys().value_bytes_max(),
             opaque: asked.write as u32,
+            is_third: self.is_third(),
         }
     }
 
@@ -366,7 +370,8 @@ impl Store {
             Answer::Stored => Reply::Stored,
             Answer::Removed(was_there) => Reply::Removed { was_there },
             Answer::Value(value) => Reply::Value(value.map(|range| &bytes[range])),
-            Answer::Values => {
+            Answer::Values { pushes } => {
+                self.pushes += pushes;
                 let found = self.found.iter();
                 let mut values = found.map(|value| value.clone().map(|range| &bytes[range]));
                 return self.work.worth_of(asked, of, Reply::Values(&mut values));

@@ -59,7 +59,8 @@ pub fn read(dialect: &Dialect, asked: StoreAsk, bytes: &[u8]) -> Result<ReplyRea
         StoreAsk::Line => return read_line(dialect, bytes),
     };
     let value_bytes_max = VALUE_BYTES_MAX;
-    let expected = ExpectedReply { operation, keys: 1, value_bytes_max, opaque: 0 };
+    let is_third = matches!(dialect, Dialect::Resp(resp) if resp.is_third);
+    let expected = ExpectedReply { operation, keys: 1, value_bytes_max, opaque: 0, is_third };
     let mut found = Vec::new();
     let parsed = match dialect {
         Dialect::Resp(_) => resp::parse(bytes, expected, &mut found),
@@ -76,7 +77,7 @@ pub fn read(dialect: &Dialect, asked: StoreAsk, bytes: &[u8]) -> Result<ReplyRea
     };
     let reply = match answer {
         Answer::Value(value) => of_value(value),
-        Answer::Values => of_value(found.pop().flatten()),
+        Answer::Values { .. } => of_value(found.pop().flatten()),
         Answer::Stored | Answer::Removed(true) => StoreReply::Done(Vec::new()),
         Answer::Removed(false) => StoreReply::Nothing,
         Answer::Refused(words) => StoreReply::Refused(bytes[words].to_vec()),

@@ -150,33 +150,54 @@ pub(super) fn parse(
                 _ => return other(),
             }
             let (mut at, mut refused) = (after, None);
+            let mut asides = Asides::default();
             for _ in 0..expected.keys {
+                if expected.is_third {
+                    match asides.pass(&bytes[at..])? {
+                        Some(end) => at += end,
+                        None => return Ok(Parsed::More(1)),
+                    }
+                }
                 match value(bytes, at, expected) {
                     Ok(Ok((value, end))) => {
                         found.push(value);
                         at = end;
                     }
                     Ok(Err(missing)) => return Ok(Parsed::More(missing)),
-                    Err(why) => {
-                        // A proxy that asks several servers may have had no answer of one.
-                        let Some((words, end)) = refusal_at(bytes, at)? else { return Err(why) };
-                        refused.get_or_insert(words);
-                        found.push(None);
-                        at = end;
-                    }
+                    // A proxy that asks several servers may have had no answer of one.
+                    Err(why) => match refusal_at(bytes, at)? {
+                        None => return Err(why),
+                        Some(Err(missing)) => return Ok(Parsed::More(missing)),
+                        Some(Ok((words, end))) => {
+                            refused.get_or_insert(words);
+                            found.push(None);
+                            at = end;
+                        }
+                    },
                 }
             }
-            Ok(Parsed::Whole(at, refused.map_or(Answer::Values, Answer::Refused)))
+            let values = Answer::Values { pushes: asides.pushes };
+            Ok(Parsed::Whole(at, refused.map_or(values, Answer::Refused)))
         }
         _ => other(),
     }
 }
 
-/// Where the words of an error lie that begins at a place, and where it ends; `None` where none
-/// does.
-fn refusal_at(bytes: &[u8], at: usize) -> Result<Option<(Range<usize>, usize)>, String> {
-    let whole = line(&bytes[at..])?.filter(|(first, _)| first.starts_with(b"-"));
-    Ok(whole.map(|(first, after)| (at + 1..at + first.len(), at + after)))
+/// Where an error's words lie, and its end.
+type Words = (Range<usize>, usize);
+
+/// The error that begins at a place, or how many bytes of it are missing; `None` where none does.
+fn refusal_at(bytes: &[u8], at: usize) -> Result<Option<Result<Words, usize>>, String> {
+    let Some((first, after)) = line(&bytes[at..])? else { return Ok(None) };
+    let begin = at + after;
+    Ok(match first.split_first() {
+        Some((b'-', words)) => Some(Ok((at + 1..at + 1 + words.len(), begin))),
+        Some((b'!', digits)) => length(digits, super::LINE_BYTES_MAX).map(|words| {
+            let end = begin + words + 2;
+            if bytes.len() < end { Err(end - bytes.len()) } else { Ok((begin..end - 2, end)) }
+        }),
+        _ => None,
+    })
 }
 
 /// A value, or that it isn't there, and its end.
@@ -257,6 +278,35 @@ pub(super) fn aside(bytes: &[u8]) -> Result<Option<usize>, String> {
     }
 }
 
+/// What stands beside the values of one reply, before any of them. The specification has attributes
+/// there, and pushes between replies only; whoever sends them within one is understood all the same.
+#[derive(Default)]
+struct Asides {
+    bytes: usize,
+    pushes: u64,
+}
+
+impl Asides {
+    /// Where the next value begins; `None` if what stands before it isn't whole.
+    ///
+    /// # Errors
+    /// What makes it none, for people; that it is more than any reply has.
+    fn pass(&mut self, bytes: &[u8]) -> Result<Option<usize>, String> {
+        let mut at = 0;
+        while let Some(end) = aside(&bytes[at..])? {
+            self.pushes += u64::from(bytes[at] == PUSH);
+            self.bytes += end;
+            at += end;
+            if self.bytes > GREETING_BYTES_MAX {
+                return Err(format!(
+                    "more than {GREETING_BYTES_MAX} bytes beside a reply's values"
+                ));
+            }
+        }
+        Ok((!is_aside(&bytes[at..])).then_some(at))
+    }
+}
+
 /// The words of an error, once they are whole, that these bytes begin with: on its line, or, in
 /// RESP3, behind their length.
 fn refusal(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
@@ -278,6 +328,8 @@ fn refusal(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
 /// The server's refusal, or what makes it no answer, for people.
 pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
     let malformed = |why| (ErrorKind::Malformed, why);
+    let Some(begin) = Asides::default().pass(bytes).map_err(malformed)? else { return Ok(None) };
+    let bytes = &bytes[begin..];
     if let Some(refusal) = refusal(bytes).map_err(malformed)? {
         let (words, advice) = (show(refusal), advice(refusal));
         let why = format!("the server refused the connection's first words: \"{words}\"{advice}");
@@ -288,7 +340,20 @@ pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
         None if bytes.len() >= GREETING_BYTES_MAX => {
             Err(malformed("an answer without an end to a connection's first words".into()))
         }
-        end => Ok(end),
+        end => Ok(end.map(|end| begin + end)),
+    }
+}
+
+/// Where an element ends, with what stands before it: that isn't one of the elements.
+fn skip_element(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
+    let mut at = 0;
+    loop {
+        let is_element = !is_aside(&bytes[at..]);
+        let Some(end) = skip_nested(&bytes[at..], depth)? else { return Ok(None) };
+        at += end;
+        if is_element {
+            return Ok(Some(at));
+        }
     }
 }
 
@@ -312,7 +377,7 @@ fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
     let depth = depth.checked_sub(1).ok_or_else(strange)?;
     let mut at = after;
     for _ in 0..elements {
-        match skip_nested(&bytes[at..], depth)? {
+        match skip_element(&bytes[at..], depth)? {
             Some(end) => at += end,
             None => return Ok(None),
         }

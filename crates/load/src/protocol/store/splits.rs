@@ -8,6 +8,7 @@ use crate::outcome::KeysSeen;
 use crate::plan::keys::{Chosen, Dialect, Keys, KeysPhase, Operation, Resp};
 use crate::protocol::Protocol;
 use crate::protocol::splits::{self, StreamStep, random_cuts};
+use crate::work::keys::Writers;
 use crate::work::keys::value::Values;
 
 /// Requests whose answers a stream has.
@@ -83,7 +84,7 @@ fn keys(asked: u8) -> Keys {
 /// Reads a stream cut at these places (ascending), as one connection whose server closes at the
 /// end, until each request has its answer.
 fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
-    let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys, false);
+    let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys, Writers::Threads);
     let mut requests = Vec::new();
     (0..REQUESTS).for_each(|number| store.ask(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
@@ -94,10 +95,11 @@ fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
 }
 
 /// The most bytes of an answer that is not whole: values, each with a line before it, and a line
-/// behind them; or what a greeting is answered with.
+/// behind them, and in RESP3 what stands beside them, the last of which isn't whole; or what a
+/// greeting is answered with.
 fn kept_max(keys: &Keys) -> usize {
     let value = LINE_BYTES_MAX + keys.value_bytes_max() + 2;
-    (usize::from(keys.together) * value + LINE_BYTES_MAX).max(resp::GREETING_BYTES_MAX)
+    usize::from(keys.together) * value + LINE_BYTES_MAX + 2 * resp::GREETING_BYTES_MAX
 }
 
 #[cfg(test)]

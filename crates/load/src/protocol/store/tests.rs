@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::plan::keys::tests::keys;
 use crate::plan::keys::{Chosen, KeysPhase, Resp};
-use crate::plan::{Target, Workload};
+use crate::plan::{Share, Target, Workload};
 use crate::work::keys::choice::PRELOADED;
 use crate::work::keys::key_name;
 
@@ -302,7 +302,42 @@ fn beside_deletes_a_read_may_find_nothing_where_a_delete_came_last() {
         assert_eq!(after(Operation::Delete, 1), None, "it was removed");
         assert_eq!(after(Operation::Set, 1), missing, "it was written");
         assert_eq!(after(Operation::Get, 1), missing, "the preload wrote it, and nobody else came");
-        assert_eq!(after(Operation::Set, 2), None, "another thread may have removed it");
+        assert_eq!(after(Operation::Delete, 2), None, "it was removed");
+        assert_eq!(after(Operation::Get, 2), missing, "no thread ever removed it");
+    }
+}
+
+/// Else a client of several threads forgives a store that loses what it was given each miss.
+#[test]
+fn a_read_finds_nothing_where_another_thread_removed_the_key_and_nowhere_else() {
+    let mix = vec![(Operation::Get, 1), (Operation::Delete, 1)];
+    for dialect in dialects() {
+        let keys = Keys { dialect, mix: mix.clone(), ..keys() };
+        let miss = |are_there: bool, hosts: u32, is_removed: bool| {
+            let keys = Keys { are_there, ..keys.clone() };
+            let share = Share { hosts, ..Share::default() };
+            let plan = Plan { connections: 2, threads: 2, share, ..plan(&keys) };
+            let of_all = Store::new(&plan, &keys);
+            let (mut one, mut other) = (of_all.of_thread(0), of_all.of_thread(1));
+            let delete = first(&one, Operation::Delete);
+            let of_key = |key: u64, operation: Operation| {
+                let is_it =
+                    |asked: choice::KeyAsked| (asked.key, asked.operation) == (key, operation);
+                (0..).find(|&number| is_it(one.work.asks(number))).unwrap()
+            };
+            let key = one.work.asks(delete).key;
+            let read =
+                of_key(if is_removed { key } else { (key + 1) % keys.count }, Operation::Get);
+            let answer = removed(&keys.dialect, delete as u32, true);
+            assert_eq!(ask(&mut one, delete, &answer, 99), None);
+            let asked = other.work.asks(read);
+            let nothing = found(&keys.dialect, asked.key, read as u32, None);
+            ask(&mut other, read, &nothing, 99)
+        };
+        assert_eq!(miss(true, 1, true), None, "the other thread removed it");
+        assert_eq!(miss(true, 1, false), Some(ErrorKind::Missing), "nobody removed it");
+        assert_eq!(miss(false, 1, false), None, "nobody wrote it");
+        assert_eq!(miss(true, 2, false), None, "another host may have removed it");
     }
 }
 
@@ -554,8 +589,13 @@ fn a_connections_first_words_are_answered_before_it_is_ready() {
     assert_eq!(words, format!("{hello}*2\r\n$6\r\nSELECT\r\n$1\r\n2\r\n"));
     assert!(words.len() <= store.request_bytes_max(), "there is no room for them");
     let answers = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n+OK\r\n";
+    opens_by(&mut store, answers);
+}
+
+/// Holds that a connection is ready after these answers, wherever they are cut, and not before.
+fn opens_by(store: &mut Store, answers: &[u8]) {
     for cut in 0..answers.len() {
-        let mut on = opening(&mut store);
+        let mut on = opening(store);
         let (first, second) = answers.split_at(cut);
         let more = Opened::Awaits { missing: 1 };
         assert_eq!(store.open(&mut on, first, &mut Vec::new()), more, "cut at {cut}");
@@ -653,6 +693,56 @@ fn what_resp3_says_beside_and_around_a_value_is_read() {
         }
     }
     assert_eq!(store.keys_seen().unwrap().pushes, 0, "attributes are counted as messages");
+}
+
+/// Else one attribute in a reply of several values costs the connection.
+#[test]
+fn what_resp3_says_among_several_values_is_read() {
+    const ATTRIBUTE: &[u8] = b"|1\r\n+popularity\r\n%1\r\n|1\r\n+a\r\n*0\r\n$1\r\nk\r\n,0.19\r\n";
+    const PUSH: &[u8] = b">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n";
+    let of = |resp: Resp| Keys { dialect: Dialect::Resp(resp), together: 3, ..keys() };
+    let of_third = of(Resp { is_third: true, ..Resp::default() });
+    let mut third = store(&of_third);
+    let number = first(&third, Operation::Get);
+    let (contents, key) = (preloaded(&third), third.work.asks(number).key);
+    let value = |nth: u64| {
+        let value = &contents[&((key + nth) % of_third.count)];
+        [format!("${}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat()
+    };
+    let three = |before: [&[u8]; 3]| {
+        let values = (0..).zip(before).map(|(nth, before)| [before, &value(nth)].concat());
+        [b"*3\r\n".to_vec(), values.collect::<Vec<_>>().concat()].concat()
+    };
+    let twice = [ATTRIBUTE, PUSH].concat();
+    let befores: [[&[u8]; 3]; 3] =
+        [[b"", ATTRIBUTE, ATTRIBUTE], [ATTRIBUTE, b"", b""], [PUSH, &twice, b""]];
+    for pieces in [1, 9, 999] {
+        for before in befores {
+            let came = ask(&mut third, number, &three(before), pieces);
+            assert_eq!(came, None, "in pieces of {pieces}");
+        }
+    }
+    assert_eq!(third.keys_seen().unwrap().pushes, 6, "each once, however often it was looked at");
+    let refused = [&b"*3\r\n$-1\r\n!5\r\nERR x\r\n"[..], &value(2)].concat();
+    for pieces in [1, 9, 999] {
+        let came = ask(&mut third, number, &refused, pieces);
+        assert_eq!(came, Some(ErrorKind::ServerError), "in pieces of {pieces}");
+    }
+    let broken = Some(ErrorKind::Malformed);
+    let map = [&b"*3\r\n%1\r\n+a\r\n+b\r\n"[..], &value(1), &value(2)].concat();
+    assert_eq!(ask(&mut third, number, &map, 9), broken, "a map is no value");
+    let endless = three([&ATTRIBUTE.repeat(2_000), b"", b""]);
+    assert_eq!(ask(&mut third, number, &endless, 4096), broken, "nobody says so much");
+    let mut second = store(&of(Resp::default()));
+    let answer = three([ATTRIBUTE, b"", b""]);
+    assert_eq!(ask(&mut second, number, &answer, 999), broken, "RESP2 has no attributes");
+}
+
+#[test]
+fn what_stands_before_the_answer_to_a_connections_first_words_is_none_of_them() {
+    let (mut store, _) = greeting();
+    let answers = b"|1\r\n+a\r\n+b\r\n>1\r\n+x\r\n%0\r\n|1\r\n+a\r\n+b\r\n+OK\r\n";
+    opens_by(&mut store, answers);
 }
 
 #[test]

@@ -1,23 +1,26 @@
 //! Operations on keys of a store, whose values have to be those that were written.
 //!
 //! Operation, key and value follow from a request's number and the seed: nothing is stored, runs
-//! repeat, and threads needn't talk. The parts:
+//! repeat, and threads needn't talk, but for which keys they removed. The parts:
 //!
 //! - [`choice`]: which operation, of which key;
 //! - [`value`]: bytes that tell which write they are of;
 //! - [`register`]: which of its own writes a thread may no longer read;
+//! - [`removals`]: which keys some thread has removed;
 //! - [`read_back`]: which keys a store has to have when it is over;
 //! - this file: what an answer is worth.
 
 pub(crate) mod choice;
 pub mod read_back;
 pub(crate) mod register;
+mod removals;
 pub mod value;
 
 use std::sync::Arc;
 
 use self::choice::{Choice, PRELOADED};
 use self::register::{FoundBefore, Register};
+use self::removals::Removals;
 use self::value::Values;
 use crate::outcome::fault::{Fault, show};
 use crate::outcome::{ErrorKind, KeysSeen};
@@ -39,9 +42,21 @@ pub(crate) struct KeysWork {
     register: Register,
     /// The thread: the writer that its values name.
     pub(crate) writer: u16,
-    /// Whether nobody else writes meanwhile.
-    is_alone: bool,
+    writers: Writers,
+    /// What all threads removed; `None` where that isn't needed, or isn't all.
+    removals: Option<Removals>,
     seen: KeysSeen,
+}
+
+/// Who writes to a store at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// One thread, which knows all of it.
+    OneThread,
+    /// Threads of one process.
+    Threads,
+    /// Several hosts, which know nothing of each other.
+    Hosts,
 }
 
 /// What a store answers, as its frames tell it.
@@ -59,14 +74,17 @@ pub(crate) enum Reply<'a> {
 }
 
 impl KeysWork {
-    pub(crate) fn new(keys: &Keys, values: Values, seed: u64, is_alone: bool) -> KeysWork {
+    pub(crate) fn new(keys: &Keys, values: Values, seed: u64, writers: Writers) -> KeysWork {
+        let is_alone = writers == Writers::OneThread;
         let remembers = keys.reads_what_it_writes() || is_alone && keys.deletes();
+        let shares = writers == Writers::Threads && keys.deletes();
         KeysWork {
             choice: Choice::new(keys, seed),
             values,
             register: Register::new(if remembers { keys.count } else { 0 }, seed),
             writer: 0,
-            is_alone,
+            writers,
+            removals: shares.then(|| Removals::new(keys.count)),
             keys: Arc::new(keys.clone()),
             seen: KeysSeen::default(),
         }
@@ -108,6 +126,11 @@ impl KeysWork {
     pub(crate) fn begins(&mut self, asked: choice::KeyAsked) {
         if asked.operation != Operation::Get {
             self.register.begins(asked.key, asked.write);
+        }
+        if let Some(removals) = &self.removals
+            && asked.operation == Operation::Delete
+        {
+            removals.begins(asked.key);
         }
     }
 
@@ -181,7 +204,7 @@ impl KeysWork {
     /// Holds what a store says of a key that it removed to what is known of it: whether it was there.
     /// What others may have written meanwhile, or the store may have thrown away, decides nothing.
     fn judge_removal(&mut self, asked: choice::KeyAsked, was_there: bool) -> Option<Box<Fault>> {
-        let found = self.register.found_by(asked.key, asked.write).filter(|_| self.is_alone)?;
+        let found = self.register.found_by(asked.key, asked.write).filter(|_| self.is_alone())?;
         let key = shown(asked.key);
         let before = match found {
             FoundBefore::Nobodys if self.keys.are_there => "the preload".to_string(),
@@ -205,11 +228,21 @@ impl KeysWork {
         Some(fault(ErrorKind::Missing, example))
     }
 
-    /// Whether a key had a value when it was asked for, though keys are removed. Only who writes
-    /// alone knows.
+    /// Whether nobody else writes meanwhile.
+    fn is_alone(&self) -> bool {
+        self.writers == Writers::OneThread
+    }
+
+    /// Whether a key had a value when it was asked for, though keys are removed. Who writes alone
+    /// knows that of each key. Several threads know it of keys that none of them ever removed.
     fn cannot_have_been_removed(&mut self, key: u64, of: Asked) -> bool {
-        if !self.is_alone || self.keys.expires_s > 0 {
+        if self.keys.expires_s > 0 {
             return false;
+        }
+        if !self.is_alone() {
+            let was_never_removed = self.removals.as_ref().is_some_and(|it| !it.may_have(key));
+            return was_never_removed
+                && (self.keys.are_there || self.register.was_written(key, of.sent));
         }
         match self.register.left_for(key, of.sent) {
             Some(FoundBefore::Nobodys) => self.keys.are_there,
