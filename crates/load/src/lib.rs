@@ -9,12 +9,14 @@
 //! - `protocol`: what the bytes mean;
 //! - `pace`: when a request is due, and which thread takes it;
 //! - `thread`: a thread's loop, over its connections;
+//! - `robots`: the same where nobody asks, and connections are robots that hear each other;
 //! - `backend`: how bytes get to the kernel and back, by io_uring or epoll;
 //! - [`outcome`]: what was seen;
 //! - [`verdict`]: what is made of it.
 //!
-//! `run` has the threads, their common start, and what they saw, put together. A run in a
-//! process of its own is a [`agent`]: a plan comes in, an outcome goes out, as text.
+//! `jobs` has what a thread does, and `run` the threads, their common start, and what they saw, put
+//! together. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
+//! text.
 //!
 //! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores; what a
 //! store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What others send with
@@ -26,6 +28,7 @@ pub mod agent;
 pub mod answers;
 mod backend;
 pub mod interrupts;
+mod jobs;
 pub mod ladder;
 mod limits;
 pub mod outcome;
@@ -33,6 +36,7 @@ mod pace;
 pub mod plan;
 mod protocol;
 pub mod requests;
+mod robots;
 mod run;
 #[cfg(any(test, feature = "simulator"))]
 pub mod simulator;

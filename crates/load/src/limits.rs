@@ -4,10 +4,11 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::Workload;
+use crate::plan::{Arrivals, Rooms, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
+use crate::robots::ledger::row_bytes;
 use crate::thread::TOGETHER_BYTES;
 use crate::thread::slots::Flight;
 use crate::work::pages::Pages;
@@ -60,6 +61,7 @@ pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
     let (rendered, largest) = match &plan.work {
         Workload::Http(http) => bytes_of(&Http1::new(plan, http, Pages::new(plan, http))),
         Workload::Keys(keys) => bytes_of(&Store::new(plan, keys)),
+        Workload::Rooms(rooms) => return allow_owed(*rooms, plan, available_memory()),
     };
     // Requests that go out together lie together, and else only those that vary.
     let bytes = match usize::from(plan.pipeline) {
@@ -92,6 +94,28 @@ fn allow_under_way(
         "{connections} connections with {pipeline} requests under way on each take {:.1} GiB of \
          memory, {each} bytes a connection, and there are {:.1} GiB for them; take fewer \
          connections (-c) or requests (--pipeline)",
+        gib(needed),
+        gib(most)
+    )))
+}
+
+/// Refuses more messages under way than this machine has memory for, if the server handed on none
+/// of them: each is awaited for as long as the timeout, and its sender may have it for as long.
+fn allow_owed(rooms: Rooms, plan: &Plan, available: Option<u64>) -> Result<(), Error> {
+    let (Arrivals::Constant(rate) | Arrivals::Poisson(rate)) = plan.arrivals else {
+        return Ok(());
+    };
+    let messages = rooms.messages(rate) * 2.0 * plan.timeout.as_secs_f64();
+    let needed = messages * row_bytes(rooms.members) as f64;
+    let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX) as f64;
+    if needed <= most {
+        return Ok(());
+    }
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    Err(Error::Plan(format!(
+        "the account of {messages:.0} messages, as many as may be under way, takes {:.1} GiB of \
+         memory, and there are {:.1} GiB for it; take a lower rate (--rate), or a shorter timeout \
+         (--timeout)",
         gib(needed),
         gib(most)
     )))
@@ -176,6 +200,25 @@ mod tests {
         assert!(told.contains("take 1.9 GiB") && told.contains("are 1.0 GiB"), "{told}");
         assert!(allow_under_way(1_000_000, 64, 0, None).is_ok(), "nothing is known of it");
         assert!(available_memory().is_none_or(|bytes| bytes > 1 << 20));
+    }
+
+    /// Else a server that hands nothing on takes the client's memory, and the machine's.
+    #[test]
+    fn an_account_that_no_memory_holds_is_refused_with_what_it_takes() {
+        let target = crate::plan::Target {
+            address: "127.0.0.1:1".parse().unwrap(),
+            authority: String::new(),
+            path: String::new(),
+        };
+        let allow = |members, rate| {
+            let plan =
+                Plan { arrivals: Arrivals::Constant(rate), ..Plan::new(target.clone(), vec![]) };
+            allow_owed(Rooms { members, message_bytes: 64 }, &plan, Some(1 << 30))
+        };
+        assert!(allow(1, 1e6).is_ok() && allow(10_000, 1e6).is_ok());
+        let told = allow(1, 1e7).unwrap_err().to_string();
+        assert!(told.contains("100000000 messages") && told.contains("are 1.0 GiB"), "{told}");
+        assert!(allow(10, 1e7).is_ok(), "a tenth of the messages makes as many deliveries");
     }
 
     #[test]

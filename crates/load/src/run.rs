@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::AsRawFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -14,19 +13,18 @@ use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
 use crate::interrupts::seconds_apart;
+use crate::jobs::{Asking, Job, Speaking, Task, ThreadLoop};
 use crate::outcome::Second;
-use crate::outcome::record::{Record, SecondOfThread, Since};
+use crate::outcome::record::{Record, SecondOfThread};
 use crate::outcome::samples::Samples;
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
-use crate::pace::turns::Turns;
 use crate::pace::window::Window;
 use crate::plan::{Arrivals, BackendChoice, Plan, Until, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::pushing::frames::FramesWire;
 use crate::protocol::store::Store;
-use crate::thread::Worker;
-use crate::thread::address::Sources;
 use crate::thread::connects;
 use crate::work::keys::Writers;
 use crate::work::pages::Pages;
@@ -61,10 +59,14 @@ pub(crate) fn run_from(
             run_as(&Http1::new(plan, http, Pages::new(plan, http)), (plan, stop), at, tell)
         }
         Workload::Keys(keys) => run_as(&Store::new(plan, keys), (plan, stop), at, tell),
+        Workload::Rooms(rooms) => {
+            let job = Speaking { plan, rooms: *rooms, wire: FramesWire };
+            carry_out(&job, Crew::of(plan)?, (plan, stop), at, tell)
+        }
     }
 }
 
-/// Runs a plan by a protocol: what [`run`] does once it knows which.
+/// Runs a plan of requests by a protocol: what [`run`] does once it knows which.
 pub(crate) fn run_as<P: Protocol>(
     protocol: &P,
     (plan, stop): (&Plan, &Stop),
@@ -72,10 +74,21 @@ pub(crate) fn run_as<P: Protocol>(
     tell: &mut dyn FnMut(&News),
 ) -> Result<Outcome, Error> {
     let crew = Crew::of(plan)?;
-    limits::allow_connections(plan.connections, crew.threads)?;
-    let clock = Clock::start();
     let queue = Queue::new(plan, crew.threads)
         .map_err(|source| Error::System { what: "making the threads' queue".into(), source })?;
+    carry_out(&Asking { plan, protocol, queue }, crew, (plan, stop), at, tell)
+}
+
+/// Has a crew carry a plan out.
+fn carry_out(
+    job: &impl Job,
+    crew: Crew,
+    (plan, stop): (&Plan, &Stop),
+    at: impl FnOnce() -> Option<Moment>,
+    tell: &mut dyn FnMut(&News),
+) -> Result<Outcome, Error> {
+    limits::allow_connections(plan.connections, crew.threads)?;
+    let clock = Clock::start();
     // What is told and put together meanwhile is none of the server's processors'.
     let _here = limits::Elsewhere::move_to(&plan.cpus);
     std::thread::scope(|scope| {
@@ -84,13 +97,14 @@ pub(crate) fn run_as<P: Protocol>(
         let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
             .map(|thread| {
                 let (start_to, start) = mpsc::channel();
-                let protocol = protocol.of_thread(plan.share.first_thread as usize + thread);
-                let task = Task { plan, stop, clock, thread, crew: &crew, queue: &queue };
+                let cpu = crew.cpus[thread % crew.cpus.len()];
+                let threads = crew.threads;
+                let task = Task { plan, stop, clock, thread, threads, cpu };
                 let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
                 let name = format!("load-{thread}");
                 let handle = std::thread::Builder::new()
                     .name(name)
-                    .spawn_scoped(scope, move || task.work(protocol, ready_to, &start, seconds_to))
+                    .spawn_scoped(scope, move || task.work(job, ready_to, &start, seconds_to))
                     .map_err(|source| Error::System { what: "starting a thread".into(), source });
                 (handle, start_to)
             })
@@ -122,6 +136,7 @@ impl Plan {
         match &self.work {
             Workload::Http(http) => http.check().map_err(Error::Plan)?,
             Workload::Keys(keys) => keys.check().map_err(Error::Plan)?,
+            Workload::Rooms(rooms) => rooms.check(self).map_err(Error::Plan)?,
         }
         if self.pipeline == 0 {
             return wrong("at least one request is under way on a connection");
@@ -175,8 +190,9 @@ impl Plan {
     pub fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
         let threads = if self.threads == 0 { cpus } else { self.threads };
-        // A thread without a connection has nothing to do.
-        threads.min(self.connections as usize).max(1)
+        // A thread without a connection has nothing to do, and a room lies on one thread.
+        let parts = self.rooms().map_or(self.connections, |it| it.rooms(self.connections));
+        threads.min(parts as usize).max(1)
     }
 
     /// The borders of a run that starts at this time.
@@ -231,62 +247,38 @@ fn all_ready(from: &Receiver<Connected>, threads: usize, tell: &mut dyn FnMut(&N
     ready == threads
 }
 
-/// What a thread is to carry out, and with what.
-struct Task<'a> {
-    plan: &'a Plan,
-    stop: &'a Stop,
-    clock: Clock,
-    thread: usize,
-    crew: &'a Crew,
-    queue: &'a Queue,
-}
-
 impl Task<'_> {
-    fn slots(&self) -> u32 {
-        slots_of(self.plan, self.thread, self.crew.threads)
-    }
-
     /// A thread's whole life; `None` if another thread failed, so that nothing was run.
-    fn work<P: Protocol>(
+    fn work(
         &self,
-        protocol: P,
+        job: &impl Job,
         ready: Sender<Connected>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
     ) -> Result<Option<Outcome>, Error> {
-        let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
-        limits::bind(cpu)?;
+        limits::bind(self.cpu)?;
         limits::wake_on_time();
-        let mut record = record_of(self.plan, &protocol, self.thread, self.slots(), seconds);
-        record.usage.cpu = Some(cpu);
+        let slots = job.slots(self.thread, self.threads);
+        let mut record = job.record(self.thread, slots, seconds);
+        record.usage.cpu = Some(self.cpu);
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
-        let setup = Setup {
-            clock: self.clock,
-            address: self.plan.target.address,
-            slots: self.slots(),
-            one_shot: !self.plan.keep_alive,
-            // In a closed loop a pipeline goes out together, once the last one is answered.
-            overlapping: self.plan.pipeline > 1 && self.queue.is_open_loop(),
-            request_bytes_max: protocol.request_bytes_max() * usize::from(self.plan.pipeline),
-            stamped: stamped_of(self.slots()),
-            wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
-        };
-        let epoll = |setup, name: String, protocol, record, ready| {
+        let setup = job.setup(self.clock, self.thread, slots);
+        let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)
                 .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
-            self.run(backend, name, protocol, record, ready, start)
+            self.run(job, backend, (name, slots, record), ready, start)
         };
         if self.plan.backend == BackendChoice::Epoll {
-            return epoll(setup, "epoll".into(), protocol, record, ready);
+            return epoll(setup, "epoll".into(), record, ready);
         }
         let mut ring = None;
         let uring =
             Ring::new(setup.slots).and_then(|new| Uring::new(ring.insert(new), setup.clone()));
         match uring {
-            Ok(backend) => self.run(backend, URING.into(), protocol, record, ready, start),
+            Ok(backend) => self.run(job, backend, (URING.into(), slots, record), ready, start),
             Err(error) if self.plan.backend == BackendChoice::Auto => {
-                epoll(setup, in_place_of_uring(&error), protocol, record, ready)
+                epoll(setup, in_place_of_uring(&error), record, ready)
             }
             Err(source) => Err(Error::System {
                 what: "setting io_uring up (`--backend epoll` does without)".into(),
@@ -295,71 +287,38 @@ impl Task<'_> {
         }
     }
 
-    fn run<B: Backend, P: Protocol>(
+    fn run<B: Backend>(
         &self,
+        job: &impl Job,
         backend: B,
-        name: String,
-        protocol: P,
-        mut record: Record,
+        (name, slots, mut record): (String, u32, Record),
         ready: Sender<Connected>,
         start: &Receiver<Window>,
     ) -> Result<Option<Outcome>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
-        let (plan, clock) = (self.plan, self.clock);
         record.usage.backend = name;
-        let shares = (self.slots(), self.crew.threads as u32);
-        let sources =
-            Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
-        let turns = Turns::new(self.queue, self.thread, plan.share);
-        let parts = (backend, protocol, record, turns);
-        let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
+        let mut thread = job.of_thread(self, slots, backend, record);
         let tell = |open, is_ready| {
             let _ = ready.send(Connected { thread: self.thread, open, is_ready });
         };
-        let mut next_told = clock.now() + TOLD_EVERY_NS;
-        while let Some(until) = worker.sleeps_until() {
-            worker.turn_over(until).map_err(lost)?;
-            if clock.now() >= next_told {
-                tell(worker.open(), false);
-                next_told = clock.now() + TOLD_EVERY_NS;
+        let mut next_told = self.clock.now() + TOLD_EVERY_NS;
+        while let Some(until) = thread.sleeps_until() {
+            thread.turn_over(until).map_err(lost)?;
+            if self.clock.now() >= next_told {
+                tell(thread.open(), false);
+                next_told = self.clock.now() + TOLD_EVERY_NS;
             }
         }
-        tell(worker.open(), true);
+        tell(thread.open(), true);
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
-        worker.start(window);
-        while let Some(until) = worker.sleeps_until() {
-            worker.turn_over(until).map_err(lost)?;
+        thread.start(window);
+        while let Some(until) = thread.sleeps_until() {
+            thread.turn_over(until).map_err(lost)?;
         }
-        Ok(Some(worker.finish()))
+        Ok(Some(thread.finish()))
     }
-}
-
-/// How many of the connections a thread has.
-pub(crate) fn slots_of(plan: &Plan, thread: usize, threads: usize) -> u32 {
-    let (thread, threads) = (thread as u32, threads as u32);
-    plan.connections / threads + u32::from(thread < plan.connections % threads)
-}
-
-/// The empty books of a thread with so many connections.
-pub(crate) fn record_of<P: Protocol>(
-    plan: &Plan,
-    protocol: &P,
-    thread: usize,
-    slots: u32,
-    seconds: Sender<SecondOfThread>,
-) -> Record {
-    let since = match (plan.arrivals, plan.keep_alive) {
-        (Arrivals::Closed, true) => None,
-        (Arrivals::Closed, false) => Some(Since::Begun),
-        _ => Some(Since::Intended),
-    };
-    let record = Record::new(thread, since, seconds).by_class(protocol.classes());
-    let mut record = record.seeded(plan.seed ^ thread as u64);
-    record.gathers = plan.pipeline > 1;
-    record.outcome.connections.asked = slots;
-    record
 }
 
 /// The threads' seconds, added up.
@@ -444,6 +403,10 @@ impl Collected {
         });
         sum.open_max += new.open_max;
         let second = &mut sum.second;
+        second.said = match (second.said, new.said) {
+            (Some(before), Some(more)) => Some(before.merge(more)),
+            (one, other) => one.or(other),
+        };
         second.good += new.good;
         second.errors += new.errors;
         second.bytes += new.bytes;
@@ -471,8 +434,9 @@ fn put_together(
     all.service.good = collected.service;
     all.sampled_answers = collected.samples.with_texts(plan);
     all.interrupted = stop.asked();
-    if plan.arrivals == Arrivals::Closed && plan.keep_alive {
-        // A request is due when it can be sent: both times are the same.
+    if plan.arrivals == Arrivals::Closed && plan.keep_alive || plan.rooms().is_some() {
+        // A request is due when it can be sent, and a delivery when its message is: both times
+        // are the same.
         all.response = all.service.clone();
         for seen in &mut all.classes {
             seen.response = seen.service.clone();
@@ -497,12 +461,6 @@ pub(crate) fn put_together_of(
     put_together(plan, &Stop::default(), (clock.moment(window.begin), parts.into_iter()), collected)
 }
 
-/// Of how many connections of a thread it is looked how late their answers are seen: few,
-/// since each answer costs a little more there.
-pub(crate) fn stamped_of(connections: u32) -> u32 {
-    (connections / 16).clamp(1, 16)
-}
-
 /// How a backend is called in an outcome.
 const URING: &str = "io_uring";
 
@@ -521,6 +479,7 @@ pub fn chosen_backend() -> String {
         overlapping: false,
         request_bytes_max: 0,
         stamped: 0,
+        stamped_bytes: 0,
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

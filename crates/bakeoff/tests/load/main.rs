@@ -16,6 +16,7 @@
 //! - [`one_queue`]: the same load with one thread and with several;
 //! - [`other_tools`]: as a page writes it for people who know another one;
 //! - [`ports`]: on a machine with hardly any ports;
+//! - [`rooms`]: robots in rooms, beside relays that lie;
 //! - [`several_hosts`]: from several hosts, of which some fail;
 //! - [`searches`]: whose limit `--find-rate` finds;
 //! - [`stores`]: against real ones, Redis and memcached;
@@ -39,6 +40,7 @@ mod nonces;
 mod one_queue;
 mod other_tools;
 mod ports;
+mod rooms;
 mod searches;
 mod several_hosts;
 #[path = "../fixture/shortened.rs"]

@@ -280,7 +280,7 @@ impl Asking<'_> {
     fn keys(&self) -> Option<&Keys> {
         match &self.loading.plan().work {
             Workload::Keys(keys) => Some(keys),
-            Workload::Http(_) => None,
+            Workload::Http(_) | Workload::Rooms(_) => None,
         }
     }
 

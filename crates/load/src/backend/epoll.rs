@@ -109,7 +109,7 @@ impl Epoll {
             waits_exactly: true,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
-            stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
+            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
             stamp: None,
             setup,
             enters: 0,
@@ -123,7 +123,7 @@ impl Epoll {
         let socket = connection.socket.as_ref()?;
         self.enters += 1;
         let (received, room) = match self.stamped.get_mut(slot as usize) {
-            Some(stamped) => (stamped.receive(socket), Stamped::BUFFER),
+            Some(stamped) => (stamped.receive(socket), stamped.room()),
             None => {
                 let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
                 (received.map(|(length, _)| length), BUFFER)
@@ -456,6 +456,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         })
         .unwrap()

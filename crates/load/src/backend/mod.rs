@@ -41,6 +41,8 @@ pub(crate) struct Setup {
     /// The first so many slots receive with the kernel's stamp: see
     /// [`Backend::kernel_stamp`].
     pub stamped: u32,
+    /// Bytes that such a slot receives at once.
+    pub stamped_bytes: usize,
     /// Ends a wait once it can be read: another thread wants this one awake.
     pub wake: Option<RawFd>,
 }

@@ -199,6 +199,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let socket = open(&setup, 0, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();

@@ -11,8 +11,11 @@ use rustix::io::Errno;
 /// Room for the stamp with its header.
 const CONTROL: usize = 64;
 
-/// Memory for one receive at a time. The kernel has its address while one is under way.
-pub(super) struct Stamped(Box<Memory>);
+/// Memory for one receive at a time. The kernel has its addresses while one is under way.
+pub(super) struct Stamped {
+    memory: Box<Memory>,
+    bytes: Box<[u8]>,
+}
 
 #[repr(C, align(16))]
 struct Memory {
@@ -20,23 +23,25 @@ struct Memory {
     control: [u8; CONTROL],
     header: libc::msghdr,
     piece: libc::iovec,
-    bytes: [u8; Stamped::BUFFER],
 }
 
 impl Stamped {
-    /// Bytes that are taken at once.
-    pub(super) const BUFFER: usize = 16 * 1024;
-
-    pub(super) fn new() -> Stamped {
+    /// For receives of so many bytes at once.
+    pub(super) fn new(bytes: usize) -> Stamped {
         // SAFETY: all of it is plain data, for which zeros are a valid value.
-        Stamped(Box::new(unsafe { std::mem::zeroed() }))
+        let memory = Box::new(unsafe { std::mem::zeroed() });
+        Stamped { memory, bytes: vec![0; bytes].into() }
+    }
+
+    /// Bytes that are taken at once.
+    pub(super) fn room(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Readies the memory for a receive; gives where the kernel is to write.
     pub(super) fn header(&mut self) -> *mut libc::msghdr {
-        let memory = &mut *self.0;
-        memory.piece =
-            libc::iovec { iov_base: memory.bytes.as_mut_ptr().cast(), iov_len: Stamped::BUFFER };
+        let Stamped { memory, bytes } = self;
+        memory.piece = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         memory.header.msg_iov = &raw mut memory.piece;
         memory.header.msg_iovlen = 1;
         memory.header.msg_control = memory.control.as_mut_ptr().cast();
@@ -54,12 +59,12 @@ impl Stamped {
 
     /// The first bytes received.
     pub(super) fn bytes(&self, length: u32) -> &[u8] {
-        &self.0.bytes[..length as usize]
+        &self.bytes[..length as usize]
     }
 
     /// When the last of them came, since the Unix epoch; `None` where the kernel didn't say.
     pub(super) fn stamp(&self) -> Option<Duration> {
-        let header = &raw const self.0.header;
+        let header = &raw const self.memory.header;
         // SAFETY: the kernel wrote the header and what it points to, within our memory.
         let mut control = unsafe { libc::CMSG_FIRSTHDR(header) };
         while !control.is_null() {

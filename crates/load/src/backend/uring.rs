@@ -178,7 +178,7 @@ impl<'ring> Uring<'ring> {
             lent: None,
             connections,
             unsent: vec![None; watched as usize],
-            stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
+            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
             stamp: None,
             came: 0,
             grown_at: 0,
@@ -627,6 +627,7 @@ mod tests {
                 overlapping: false,
                 request_bytes_max: 1,
                 stamped: 0,
+                stamped_bytes: 0,
                 wake: None,
             };
             let mut backend = Uring::new(&mut ring, setup).unwrap();
@@ -667,6 +668,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let Ok(mut ring) = Ring::new(1) else {
@@ -767,6 +769,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let Ok(mut ring) = Ring::new(SLOTS) else {

@@ -15,9 +15,10 @@ use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
+use crate::jobs::{STAMPED_BYTES, stamped_of};
 use crate::pace::clock::Clock;
 use crate::plan::{BackendChoice, Until};
-use crate::run::{run_as, stamped_of};
+use crate::run::run_as;
 use crate::{Error, Moment, Plan, Stop};
 
 /// How much a loop does.
@@ -90,6 +91,7 @@ impl Loops<'_> {
             overlapping: false,
             request_bytes_max: self.request.len(),
             stamped,
+            stamped_bytes: STAMPED_BYTES,
             wake: None,
         };
         if plan.backend == BackendChoice::Epoll {

@@ -34,6 +34,7 @@ impl Outcome {
             sampled_answers: Vec::new(),
             keys: None,
             classes: Vec::new(),
+            deliveries: None,
             threads: Vec::new(),
             backend: String::new(),
             interrupted: false,
@@ -67,6 +68,10 @@ impl Outcome {
                 (one, other) => one.or(other),
             },
             classes: classes(self.classes, next.classes),
+            deliveries: match (self.deliveries, next.deliveries) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(*b))),
+                (one, other) => one.or(other),
+            },
             backend: backends(&threads),
             threads,
             interrupted: self.interrupted || next.interrupted,
@@ -134,8 +139,8 @@ impl Account {
 impl Firsts {
     fn merge(self, next: Firsts) -> Firsts {
         Firsts {
-            unasked: first(self.unasked, next.unasked),
-            failed: first(self.failed, next.failed),
+            unasked: First::of_both(self.unasked, next.unasked),
+            failed: First::of_both(self.failed, next.failed),
         }
     }
 }
@@ -168,11 +173,6 @@ fn all(mut times: Histogram<u64>, more: &Histogram<u64>) -> Histogram<u64> {
     times
 }
 
-/// What came first of its kind.
-fn first<T>(one: Option<First<T>>, another: Option<First<T>>) -> Option<First<T>> {
-    [one, another].into_iter().flatten().min_by_key(|first| first.at)
-}
-
 impl Second {
     /// Both in one. A percentile is the longer of the two: that of both is no longer.
     pub fn merge(self, more: Second) -> Second {
@@ -182,6 +182,10 @@ impl Second {
             bytes: self.bytes + more.bytes,
             p50: self.p50.max(more.p50),
             p99: self.p99.max(more.p99),
+            said: match (self.said, more.said) {
+                (Some(a), Some(b)) => Some(a.merge(b)),
+                (one, other) => one.or(other),
+            },
         }
     }
 }
@@ -216,12 +220,13 @@ fn backends(threads: &[ThreadUse]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proptest::array::{uniform2, uniform3, uniform16};
+    use proptest::array::{uniform2, uniform3, uniform10, uniform16};
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::outcome::deliveries::{DeliveriesSeen, DeliveryFirsts, SaidInSecond};
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -270,8 +275,12 @@ mod tests {
     }
 
     fn second() -> impl Strategy<Value = Second> {
-        ([0..9_u64, 0..9, 0..9], uniform2(option::of(0..9_u64))).prop_map(
-            |([good, errors, bytes], [p50, p99])| Second { good, errors, bytes, p50, p99 },
+        let said = option::of((0..9_u64, 0..9_u64));
+        ([0..9_u64, 0..9, 0..9], uniform2(option::of(0..9_u64)), said).prop_map(
+            |([good, errors, bytes], [p50, p99], said)| {
+                let said = said.map(|(messages, bytes)| SaidInSecond { messages, bytes });
+                Second { good, errors, bytes, p50, p99, said }
+            },
         )
     }
 
@@ -304,6 +313,31 @@ mod tests {
         })
     }
 
+    fn deliveries() -> impl Strategy<Value = DeliveriesSeen> {
+        let leaked = option::of((moment(), "[a-z]"));
+        (uniform10(0..9_u32), uniform3(times()), leaked).prop_map(|(n, times, leaked)| {
+            let [good, censored, first_to_last] = times;
+            let leaked = leaked.map(|(at, what)| First { at, what });
+            DeliveriesSeen {
+                rooms: n[0],
+                joined: n[1],
+                cut: n[2],
+                messages_sent: n[3].into(),
+                messages_received: n[4].into(),
+                until_all: Latency { good, censored },
+                first_to_last,
+                duplicates: n[5].into(),
+                out_of_order: n[6].into(),
+                leaked: n[7].into(),
+                wrong: n[8].into(),
+                overdue: n[9].into(),
+                stamped: n[0].into(),
+                unstamped: n[1].into(),
+                firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
+            }
+        })
+    }
+
     prop_compose! {
         fn part()(
             [account, warmup] in uniform2(account()),
@@ -313,6 +347,7 @@ mod tests {
             n in uniform3(0..9_u64),
             at in moment(),
             (name, interrupted) in ("[ab]", any::<bool>()),
+            deliveries in option::of(deliveries()),
         ) -> Outcome {
             let [good, censored, late, waited, connect, seen_late, service, lost] = times;
             let lost_too = lost.clone();
@@ -346,6 +381,7 @@ mod tests {
                         service: Latency { good: lost_too.clone(), censored: lost_too.clone() },
                     })
                     .collect(),
+                deliveries: deliveries.map(Box::new),
                 interrupted,
             }
         }
@@ -363,7 +399,7 @@ mod tests {
             prop_assert_eq!(all.account.contradiction(), None);
             prop_assert_eq!(all.warmup.contradiction(), None);
             let sum = |of: fn(&Outcome) -> u64| [&a, &b, &c].map(of).iter().sum::<u64>();
-            let counts: [fn(&Outcome) -> u64; 8] = [
+            let counts: [fn(&Outcome) -> u64; 9] = [
                 |part| part.account.scheduled,
                 |part| part.account.shed,
                 |part| part.account.good,
@@ -372,6 +408,7 @@ mod tests {
                 |part| part.account.statuses.iter().map(|of_one| of_one.count).sum(),
                 |part| part.response.samples() + part.service.samples(),
                 |part| part.seconds.iter().map(|second| second.good).sum(),
+                |part| part.deliveries.as_ref().map_or(0, |it| it.faults() + it.until_all.samples()),
             ];
             for (nth, of) in counts.into_iter().enumerate() {
                 prop_assert_eq!(of(&all), sum(of), "count {}", nth);

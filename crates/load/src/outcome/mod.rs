@@ -1,5 +1,6 @@
 //! What a run of load saw.
 
+pub mod deliveries;
 pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
 use crate::outcome::units::{microseconds, seconds};
 use crate::pace::clock::Moment;
 
@@ -74,6 +76,10 @@ pub struct Outcome {
     /// The times of the classes that are told apart, of the window's requests.
     #[serde(default)]
     pub classes: Vec<ClassSeen>,
+    /// What robots heard of each other; `None` where there were none. The account is then one of
+    /// deliveries, and so are all times.
+    #[serde(default)]
+    pub deliveries: Option<Box<DeliveriesSeen>>,
     /// What the client's threads spent.
     pub threads: Vec<ThreadUse>,
     /// The backend that carried the load, and why not the other, if asked; where it
@@ -241,7 +247,8 @@ pub enum ErrorKind {
     WrongValue,
     /// A value that was overwritten before it was asked for.
     Stale,
-    /// A key without a value that was written and that nobody may have removed.
+    /// A key without a value that was written and that nobody may have removed; of rooms, a
+    /// message that a member didn't hear.
     Missing,
 }
 
@@ -368,6 +375,13 @@ pub struct First<T> {
     pub what: T,
 }
 
+impl<T> First<T> {
+    /// What came first of both.
+    pub(crate) fn of_both(one: Option<First<T>>, another: Option<First<T>>) -> Option<First<T>> {
+        [one, another].into_iter().flatten().min_by_key(|first| first.at)
+    }
+}
+
 /// One second of the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
@@ -384,6 +398,9 @@ pub struct Second {
     /// without any.
     #[serde(rename = "p99_us", with = "microseconds")]
     pub p99: Option<u64>,
+    /// What robots said in it; `None` where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<SaidInSecond>,
 }
 
 /// A good answer as it came, so that more of it can be looked at than its status and the

@@ -11,6 +11,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::backend::Calls;
 use crate::interrupts::seconds_apart;
+use crate::outcome::deliveries::SaidInSecond;
 use crate::outcome::fault::Fault;
 use crate::outcome::{
     Account, AnswerKind, ClassSeen, ErrorCount, ErrorKind, First, StatusCount, ThreadUse,
@@ -44,6 +45,8 @@ pub(crate) struct SecondOfThread {
     /// Good answers in it that came in one piece and are small enough: the first ones after a
     /// moment that is drawn, or its first ones where none came after that.
     pub samples: Vec<Sample>,
+    /// What robots said in it, where there are such.
+    pub said: Option<SaidInSecond>,
     /// That moment, as long as none was kept after it.
     drawn: Option<u64>,
     /// From when on an answer is kept.
@@ -75,6 +78,7 @@ impl SecondOfThread {
             bytes: 0,
             open_max: open,
             samples,
+            said: None,
             drawn: None,
             sampled_from: 0,
         }
@@ -214,6 +218,11 @@ impl Record {
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
         self.second.bytes += bytes as u64;
+    }
+
+    /// Robots said so much more in this second.
+    pub(crate) fn said(&mut self, more: SaidInSecond) {
+        self.second.said = Some(self.second.said.unwrap_or_default().merge(more));
     }
 
     /// Bytes received so far in this second.

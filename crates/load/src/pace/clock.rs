@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+/// Two clocks that are read within so long are read at once.
+const AT_ONCE_NS: u64 = 10_000;
+
 /// Nanoseconds since a run was set up.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);
@@ -26,6 +29,17 @@ impl Clock {
         let unix = Duration::new(unix.tv_sec as u64, unix.tv_nsec as u32);
         let ago = unix.saturating_sub(time).as_nanos() as u64;
         self.now().saturating_sub(ago)
+    }
+
+    /// The time since the Unix epoch at which this clock began, by how far both are apart now;
+    /// `None` if they couldn't be read at once, since this thread was kept from it.
+    pub(crate) fn began_unix(self) -> Option<Duration> {
+        let before = self.now();
+        let unix = clock_gettime(ClockId::Realtime);
+        let took = self.now() - before;
+        let shown = Duration::from_nanos(before + took / 2);
+        let unix = Duration::new(unix.tv_sec as u64, unix.tv_nsec as u32);
+        (took <= AT_ONCE_NS).then(|| unix.saturating_sub(shown))
     }
 
     /// What this clock shows at a moment.

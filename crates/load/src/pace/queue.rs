@@ -78,7 +78,7 @@ impl Queue {
         let shows_numbers = match &plan.work {
             Workload::Http(http) => http.requests.iter().any(|request| request.has_counter()),
             // Keys may follow from them.
-            Workload::Keys(_) => true,
+            Workload::Keys(_) | Workload::Rooms(_) => true,
         };
         let in_order = counted || shows_numbers || plan.arrivals != Arrivals::Closed;
         Ok(Queue {

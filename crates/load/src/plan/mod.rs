@@ -3,6 +3,7 @@
 pub mod headers;
 pub mod keys;
 pub mod name;
+pub mod rooms;
 pub(crate) mod rotation;
 pub mod share;
 pub mod statuses;
@@ -15,6 +16,7 @@ use histogram::neglect::PATIENCE_MAX;
 use serde::{Deserialize, Serialize};
 
 pub use self::keys::Keys;
+pub use self::rooms::Rooms;
 pub use self::share::Share;
 pub use crate::plan::statuses::Statuses;
 use crate::plan::template::Request;
@@ -62,6 +64,8 @@ pub enum Workload {
     Http(Http),
     /// Operations on keys of a store.
     Keys(Keys),
+    /// Messages of robots in rooms.
+    Rooms(Rooms),
 }
 
 impl Workload {
@@ -71,6 +75,7 @@ impl Workload {
         match self {
             Workload::Http(http) => http.classes(),
             Workload::Keys(keys) => keys.classes(),
+            Workload::Rooms(_) => Vec::new(),
         }
     }
 }
@@ -207,7 +212,15 @@ impl Plan {
     pub fn http(&self) -> Option<&Http> {
         match &self.work {
             Workload::Http(http) => Some(http),
-            Workload::Keys(_) => None,
+            Workload::Keys(_) | Workload::Rooms(_) => None,
+        }
+    }
+
+    /// Its rooms, if it has such.
+    pub fn rooms(&self) -> Option<Rooms> {
+        match self.work {
+            Workload::Rooms(rooms) => Some(rooms),
+            Workload::Http(_) | Workload::Keys(_) => None,
         }
     }
 
@@ -215,7 +228,7 @@ impl Plan {
     pub fn http_mut(&mut self) -> Option<&mut Http> {
         match &mut self.work {
             Workload::Http(http) => Some(http),
-            Workload::Keys(_) => None,
+            Workload::Keys(_) | Workload::Rooms(_) => None,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What a server speaks that doesn't speak what it was asked in, by its first bytes.
 
-/// What HTTP/1 is called here, RESP, and memcached's text and meta commands.
+/// What HTTP/1 is called here, RESP, memcached's text and meta commands, and frames of robots.
 pub(crate) const HTTP: &str = "HTTP";
 pub(crate) const RESP: &str = "RESP, as Redis does";
 pub(crate) const MEMCACHED: &str = "memcached's text protocol";
+pub(crate) const FRAMES: &str = "frames";
 
 /// The first bytes of what servers say in other protocols, whoever has to speak first.
 const FIRST_BYTES: [(&[u8], &str); 16] = [

@@ -1,8 +1,10 @@
 //! Frames: an encoder of requests and an incremental decoder of answers, which takes any split
-//! of the byte stream. What an answer is worth, the [work](crate::work) says.
+//! of the byte stream. What an answer is worth, the [work](crate::work) says. Servers that speak by
+//! themselves are [`pushing`].
 
 pub(crate) mod foreign;
 pub mod http1;
+pub(crate) mod pushing;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
 pub mod store;

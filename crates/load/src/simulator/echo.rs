@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::backend::{Backend, Event, Received, Slot};
+use crate::jobs::record_of;
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
 use crate::pace::turns::Turns;
@@ -17,7 +18,6 @@ use crate::plan::{Arrivals, Target, Until, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
-use crate::run::record_of;
 use crate::thread::Worker;
 use crate::thread::address::Sources;
 use crate::work::keys::choice::PRELOADED;

@@ -43,7 +43,7 @@ use crate::{Outcome, Stop};
 pub(crate) const SLEEP_NS_MAX: u64 = 20_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
 /// after a second (RFC 6298).
-const SYN_LOST_NS: u64 = 900_000_000;
+pub(crate) const SYN_LOST_NS: u64 = 900_000_000;
 /// Bytes of pipelined requests that go out together. What is more follows when they were
 /// taken.
 pub(crate) const TOGETHER_BYTES: usize = 64 << 10;

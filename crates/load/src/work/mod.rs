@@ -3,10 +3,12 @@
 //!
 //! - [`keys`]: operations on keys of a store, whose values have to be those that were written;
 //! - `pages`: pages, whose statuses and bodies have to be those that are expected;
-//! - `expected`: the text that a body must hold or be.
+//! - `expected`: the text that a body must hold or be;
+//! - `message`: what robots say to each other, which has to come as it was said.
 
 pub(crate) mod expected;
 pub mod keys;
+pub(crate) mod message;
 pub(crate) mod pages;
 
 use crate::outcome::KeysSeen;

@@ -16,10 +16,11 @@ use load::verdict::metric::{Metric, Series};
 use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};
 use super::quantity::{self, Cpus};
+use super::rooms::RoomsArguments;
 use super::target::{self, Speaks, Store};
 use crate::commands::request::{RequestArguments, file_content, read_to_end};
 
-/// Puts load on one server, of HTTP or of keys and values, and tells what it saw.
+/// Puts load on one server, of HTTP, of keys and values, or of rooms, and tells what it saw.
 ///
 /// In a closed loop (the default) each connection asks again as soon as it has its answer:
 /// it finds out how much the server can do. In an open loop (--rate) requests are due at
@@ -29,14 +30,17 @@ use crate::commands::request::{RequestArguments, file_content, read_to_end};
 /// In paths, headers, the body and --expect-body, {counter} stands for the number of the
 /// request, from 0, and {nonce} for 16 random digits of its own. A body file that is no text
 /// is sent as it is, and so is everything with --no-placeholders.
+///
+/// With frames:// each connection is a robot in a room. What one says goes to all of its room, and
+/// --rate is in deliveries a second.
 #[derive(Debug, clap::Args)]
 #[command(
     group = ArgGroup::new("open_loop").args(["rate", "find_rate"]),
     after_long_help = AFTER_HELP,
 )]
 pub struct LoadArguments {
-    /// Where to: http://HOST[:PORT][/PATH], redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE] or
-    /// memcached://HOST[:PORT]. TLS and HTTP/2 are not there yet
+    /// Where to: http://HOST[:PORT][/PATH], redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE],
+    /// memcached://HOST[:PORT] or frames://HOST:PORT. TLS and HTTP/2 are not there yet
     pub url: String,
 
     /// Connections at once [default: 50; --find-rate makes more where they are the limit]
@@ -95,6 +99,9 @@ pub struct LoadArguments {
 
     #[command(flatten)]
     pub keys: KeysArguments,
+
+    #[command(flatten)]
+    pub rooms: RoomsArguments,
 
     /// Processors to run on, as 0,2-3 [default: all that it may use]
     #[arg(long, value_name = "LIST", value_parser = quantity::cpus, help_heading = CLIENT)]
@@ -167,7 +174,8 @@ Exit codes:
   0    the load was offered, and something was answered
   1    not one good answer, or nobody was there any more before all of -n were asked
   2    wrong arguments or input
-  3    a condition of --fail-if held or is unknown, or --find-rate found no rate
+  3    a condition of --fail-if held or is unknown, --find-rate found no rate, or the account of
+       rooms isn't clean
   4    the load could not be offered, or the result not be written
   130  interrupted; what was measured until then is printed
 
@@ -176,6 +184,7 @@ Examples:
   bakeoff load http://127.0.0.1:8080/ --rate 20k --arrivals poisson --fail-if 'p99 > 10ms'
   bakeoff load http://127.0.0.1:8080/ --find-rate 'p99 < 10ms' -d 5s
   bakeoff load redis://127.0.0.1/ --mix get=90,set=10 --keys 1M
+  bakeoff load frames://127.0.0.1:7000 --rooms 100 --members 10 --rate 10k
   bakeoff load 'http://127.0.0.1:8080/echo?id={nonce}' --expect-body '{nonce}'";
 
 /// How to talk to the kernel.
@@ -215,6 +224,7 @@ impl LoadArguments {
         let (work, keep_alive) = match speaks {
             Speaks::Http => self.http(&target.path)?,
             Speaks::Keys(store) => (self.keys_of(store)?, !self.close),
+            Speaks::Frames => (self.in_rooms()?, true),
         };
         self.check_classes(&work)?;
         let until = match self.requests {
@@ -222,9 +232,11 @@ impl LoadArguments {
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
         };
         let plan = Plan {
-            work,
             arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
-            connections: self.connections.unwrap_or(CONNECTIONS),
+            connections: match &work {
+                Workload::Rooms(_) => self.rooms.robots()?,
+                Workload::Http(_) | Workload::Keys(_) => self.connections.unwrap_or(CONNECTIONS),
+            },
             keep_alive,
             pipeline: self.pipeline,
             until,
@@ -238,6 +250,7 @@ impl LoadArguments {
                 Backend::Epoll => BackendChoice::Epoll,
             },
             seed: self.seed.unwrap_or_else(lab::run::a_seed),
+            work,
             ..Plan::new(target, Vec::new())
         };
         if let Some(condition) = &self.find_rate {
@@ -252,6 +265,7 @@ impl LoadArguments {
         if let Some(name) = self.keys.first_given() {
             return Err(format!("{name} is for stores: redis:// or memcached://"));
         }
+        self.without_rooms()?;
         let body = self.body()?;
         let placeholders = self.no_placeholders.then_some(Placeholders::Left);
         let requests = self.request.requests(path, body, placeholders)?;
@@ -265,15 +279,52 @@ impl LoadArguments {
 
     /// What is asked of a store.
     fn keys_of(&self, store: Store) -> Result<Workload, String> {
+        self.without_rooms()?;
+        match self.first_of_http() {
+            Some(name) => Err(format!("{name} is for http://, and not for stores")),
+            None => self.keys.of(store).map(Workload::Keys),
+        }
+    }
+
+    /// What robots do.
+    fn in_rooms(&self) -> Result<Workload, String> {
+        let others = [
+            ("--connections", self.connections.is_some()),
+            ("--requests", self.requests.is_some()),
+            ("--arrivals", self.arrivals != ArrivalsChoice::Constant),
+            ("--close", self.close),
+            ("--pipeline", self.pipeline > 1),
+            ("--hosts", self.hosts.is_some()),
+            ("--find-rate", self.find_rate.is_some()),
+        ];
+        let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
+        match self.first_of_http().or(self.keys.first_given()).or(other) {
+            Some(name) => Err(format!(
+                "{name} is not for frames://: there are --rooms with --members each, who speak at \
+                 a constant --rate"
+            )),
+            None if self.rate.is_none() => {
+                Err("robots speak at a rate of their own: give --rate, in deliveries a second"
+                    .into())
+            }
+            None => Ok(Workload::Rooms(self.rooms.of())),
+        }
+    }
+
+    /// The first option that was given and is for HTTP alone.
+    fn first_of_http(&self) -> Option<&'static str> {
         let others = [
             ("--body-file", self.body_file.is_some()),
             ("--no-placeholders", self.no_placeholders),
         ];
         let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
-        match self.request.first_given().or(other) {
-            Some(name) => Err(format!("{name} is for http://, and not for stores")),
-            None => self.keys.of(store).map(Workload::Keys),
-        }
+        self.request.first_given().or(other)
+    }
+
+    /// Refuses options that are for rooms alone.
+    fn without_rooms(&self) -> Result<(), String> {
+        let name = self.rooms.first_given();
+        name.map_or(Ok(()), |name| Err(format!("{name} is for rooms: frames://")))
     }
 
     /// The URL as it may be shown.
@@ -387,6 +438,7 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 pub mod tests {
     use clap::{CommandFactory, Parser};
+    use load::plan::Rooms;
     use load::plan::name::RequestName;
 
     use super::*;
@@ -639,6 +691,40 @@ pub mod tests {
         ] {
             let plan = parse(&[&[url], line].concat()).unwrap().plan();
             assert!(plan.is_ok(), "{line:?}: {plan:?}");
+        }
+    }
+
+    #[test]
+    fn rooms_and_members_make_the_robots() {
+        let plan = |line: &[&str]| {
+            parse(&[&["frames://127.0.0.1:7", "--rate", "1k"], line].concat()).unwrap().plan()
+        };
+        let usual = plan(&[]).unwrap();
+        assert_eq!((usual.connections, usual.arrivals), (100, Arrivals::Constant(1000.0)));
+        assert_eq!(usual.rooms(), Some(Rooms { members: 10, message_bytes: 64 }));
+        let line = ["--rooms", "3", "--members", "200", "--message-bytes", "65535"];
+        let given = plan(&line).unwrap();
+        assert_eq!(given.connections, 600);
+        assert_eq!(given.rooms(), Some(Rooms { members: 200, message_bytes: 65_535 }));
+        for line in [
+            &["-c", "5"][..],
+            &["-n", "5"],
+            &["--arrivals", "poisson"],
+            &["--close"],
+            &["--pipeline", "2"],
+            &["--path", "/a"],
+            &["--body-file", "x"],
+            &["--mix", "get"],
+        ] {
+            let told = plan(line).unwrap_err();
+            assert!(told.contains("is not for frames://"), "{line:?}: {told}");
+        }
+        assert!(plan(&["--rooms", "10k", "--members", "10k"]).unwrap_err().contains("1,000,000"));
+        let closed = parse(&["frames://127.0.0.1:7"]).unwrap().plan().unwrap_err();
+        assert!(closed.contains("give --rate"), "{closed}");
+        for url in ["http://127.0.0.1", "redis://127.0.0.1"] {
+            let told = parse(&[url, "--members", "3"]).unwrap().plan().unwrap_err();
+            assert_eq!(told, "--members is for rooms: frames://");
         }
     }
 

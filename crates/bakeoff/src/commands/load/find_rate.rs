@@ -230,7 +230,7 @@ pub fn run(
 /// it asked. What a store holds was written by the first one's, which alone knows it again.
 fn seed(plan: &Plan, step: usize) -> u64 {
     match &plan.work {
-        Workload::Http(_) => plan.seed.wrapping_add(step as u64),
+        Workload::Http(_) | Workload::Rooms(_) => plan.seed.wrapping_add(step as u64),
         Workload::Keys(_) => plan.seed,
     }
 }

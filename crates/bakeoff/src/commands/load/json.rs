@@ -15,7 +15,7 @@ use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::name::RequestName;
 use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
-use load::verdict::condition::{Measured, Verdict};
+use load::verdict::condition::{Condition, Judgement, Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::verdict::search::Edge;
 use report::text::visible_json;
@@ -29,7 +29,7 @@ use super::{by_host, words};
 
 /// Goes up when a reader of the older form would misread the newer; new fields may come
 /// at any time.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// Writes a document, for people to look at as well: on a terminal what a server says
 /// must not steer it.
@@ -102,12 +102,13 @@ struct ClockDocument {
 }
 
 #[derive(Serialize)]
-struct PlanDocument {
+pub struct PlanDocument {
     url: String,
     address: String,
     #[serde(flatten)]
     http: Option<HttpDocument>,
     keys: Option<KeysDocument>,
+    rooms: Option<RoomsDocument>,
     arrivals: &'static str,
     offered_rate: Option<f64>,
     connections: u32,
@@ -151,6 +152,14 @@ struct KeysDocument {
     evicts: bool,
 }
 
+/// What robots do.
+#[derive(Serialize)]
+struct RoomsDocument {
+    rooms: u32,
+    members: u32,
+    message_bytes: u32,
+}
+
 #[derive(Serialize)]
 struct OperationDocument {
     operation: String,
@@ -170,13 +179,15 @@ struct RequestCounts<'a> {
 }
 
 #[derive(Serialize)]
-struct Bytes {
-    received: u64,
-    sent: u64,
+pub struct Bytes {
+    /// From the server.
+    pub received: u64,
+    /// To the server.
+    pub sent: u64,
 }
 
 #[derive(Serialize)]
-struct Distribution {
+pub struct Distribution {
     samples: u64,
     censored: u64,
     mean: Option<f64>,
@@ -219,14 +230,14 @@ struct Cpu {
 }
 
 #[derive(Serialize)]
-struct WarningDocument {
+pub struct WarningDocument {
     id: &'static str,
     client_limit: bool,
     text: String,
 }
 
 #[derive(Serialize)]
-struct ConditionDocument {
+pub struct ConditionDocument {
     condition: String,
     verdict: &'static str,
     text: String,
@@ -319,23 +330,25 @@ pub fn run(run: &Run) -> RunDocument<'_> {
             .concerns
             .iter()
             .map(concern)
-            .chain(run.warnings.iter().map(warning))
+            .chain(run.warnings.iter().map(|it| warning(it, words::sentences(it))))
             .collect(),
         hosts: run.hosts.iter().map(host).collect(),
-        conditions: run
-            .conditions
-            .iter()
-            .map(|(condition, judgement)| ConditionDocument {
-                condition: condition.to_string(),
-                verdict: match judgement.verdict {
-                    Verdict::Holds => "holds",
-                    Verdict::Fails => "fails",
-                    Verdict::Unknown => "unknown",
-                },
-                text: sentence(condition, *judgement),
-            })
-            .collect(),
+        conditions: conditions(run),
     }
+}
+
+/// What came of each condition of a run.
+pub fn conditions(run: &Run) -> Vec<ConditionDocument> {
+    let document = |(condition, judgement): &(Condition, Judgement)| ConditionDocument {
+        condition: condition.to_string(),
+        verdict: match judgement.verdict {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::Unknown => "unknown",
+        },
+        text: sentence(condition, *judgement),
+    };
+    run.conditions.iter().map(document).collect()
 }
 
 /// The document of a search.
@@ -382,7 +395,11 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
                         connections: step.connections,
                         measured,
                         at_least,
-                        warnings: step.warnings.iter().map(warning).collect(),
+                        warnings: step
+                            .warnings
+                            .iter()
+                            .map(|it| warning(it, words::sentences(it)))
+                            .collect(),
                     }
                 })
                 .collect(),
@@ -390,12 +407,9 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
     }
 }
 
-fn warning(warning: &Warning) -> WarningDocument {
-    WarningDocument {
-        id: warning.id(),
-        client_limit: warning.is_client_limit(),
-        text: words::sentences(warning),
-    }
+/// A warning, in these words.
+pub fn warning(warning: &Warning, text: String) -> WarningDocument {
+    WarningDocument { id: warning.id(), client_limit: warning.is_client_limit(), text }
 }
 
 fn concern(concern: &Concern) -> WarningDocument {
@@ -483,7 +497,7 @@ fn keys(keys: &Keys) -> KeysDocument {
     }
 }
 
-fn plan(url: &str, plan: &Plan) -> PlanDocument {
+pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
     let (arrivals, offered_rate) = match plan.arrivals {
         Arrivals::Closed => ("closed", None),
         Arrivals::Constant(rate) => ("constant", Some(rate)),
@@ -498,9 +512,14 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
         address: plan.target.address.to_string(),
         http: plan.http().map(http),
         keys: match &plan.work {
-            Workload::Http(_) => None,
+            Workload::Http(_) | Workload::Rooms(_) => None,
             Workload::Keys(asked) => Some(keys(asked)),
         },
+        rooms: plan.rooms().map(|asked| RoomsDocument {
+            rooms: asked.rooms(plan.connections),
+            members: asked.members,
+            message_bytes: asked.message_bytes,
+        }),
         arrivals,
         offered_rate,
         connections: plan.connections,
@@ -533,7 +552,7 @@ fn requests(account: &Account) -> RequestCounts<'_> {
     }
 }
 
-fn distribution(latency: &Latency) -> Distribution {
+pub fn distribution(latency: &Latency) -> Distribution {
     let value = |statistic| read(latency, statistic).value().map(|value| us(value.nanoseconds));
     let readings: Vec<(&'static str, PercentileDocument)> = PERCENTILES
         .into_iter()
@@ -560,7 +579,7 @@ fn distribution(latency: &Latency) -> Distribution {
     }
 }
 
-fn exact(histogram: &Histogram<u64>) -> Distribution {
+pub fn exact(histogram: &Histogram<u64>) -> Distribution {
     let censored = Histogram::new_from(histogram);
     distribution(&Latency { good: histogram.clone(), censored })
 }
@@ -573,7 +592,7 @@ fn cpu(outcome: &Outcome) -> Cpu {
     Cpu { user_s, system_s, us_per_request }
 }
 
-fn us(nanoseconds: u64) -> f64 {
+pub fn us(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
@@ -583,8 +602,8 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::find_rate;
     use super::super::run::tests::{bad, good, of_a_store, of_hosts};
+    use super::super::{find_rate, rooms};
     use super::*;
 
     fn value(document: &impl Serialize) -> Value {
@@ -622,6 +641,9 @@ mod tests {
         for run_ in [good(), bad(), of_a_store(), of_hosts()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
+        let robots = rooms::tests::lied_to();
+        let seen = robots.outcome.deliveries.as_ref().unwrap();
+        fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
         let searched = find_rate::tests::searched();
         fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);

@@ -73,7 +73,7 @@ impl LiveLine {
     }
 
     fn on_second(&mut self, progress: &Progress) -> String {
-        let Second { good, errors, p50, p99, .. } = progress.second;
+        let Second { good, errors, bytes, p50, p99, said } = progress.second;
         let time = |nanoseconds: Option<u64>| match nanoseconds {
             None => units::NOTHING.to_string(),
             Some(nanoseconds) => units::time(nanoseconds as f64 / 1e3),
@@ -96,9 +96,21 @@ impl LiveLine {
                 )
             }
         };
+        let warming_up = if progress.warming_up { "warming up: " } else { "" };
+        if let Some(said) = said {
+            return format!(
+                "{warming_up}{} · out {} {}/s · in {} {}/s · p99 {} · missing {} · {left}",
+                units::of(self.connections.into(), "robot"),
+                rate(said.messages as f64),
+                units::bytes(said.bytes),
+                rate(good as f64),
+                units::bytes(bytes),
+                time(p99),
+                units::whole(progress.errors),
+            );
+        }
         format!(
-            "{}{} · p50 {} · p99 {} · {} · {left}",
-            if progress.warming_up { "warming up: " } else { "" },
+            "{warming_up}{} · p50 {} · p99 {} · {} · {left}",
             rate(good as f64),
             time(p50),
             time(p99),
@@ -109,6 +121,8 @@ impl LiveLine {
 
 #[cfg(test)]
 mod tests {
+    use load::outcome::deliveries::SaidInSecond;
+
     use super::super::arguments::tests::parse;
     use super::*;
 
@@ -147,6 +161,20 @@ mod tests {
         assert_eq!(done(second(1_000, 0)), "1,000 of 4,000 requests (25 %)");
         assert_eq!(done(second(900, 100)), "2,000 of 4,000 requests (50 %)", "errors are an end");
         assert_eq!(done(second(2_003, 0)), "4,000 of 4,000 requests (100 %)", "more than all");
+    }
+
+    #[test]
+    fn of_robots_the_line_has_what_goes_out_and_comes_in_and_what_is_missing() {
+        let line = ["frames://127.0.0.1:7", "--rate", "32500", "--rooms", "650", "-d", "10s"];
+        let mut words = LiveLine::of(&parse(&line).unwrap().plan().unwrap());
+        let mut progress = second(32_500, 0);
+        progress.second.bytes = 2_145_000;
+        progress.second.said = Some(SaidInSecond { messages: 3_250, bytes: 214_500 });
+        assert_eq!(
+            words.on(&News::Second(progress)),
+            "6,500 robots · out 3.25k/s 209 KiB/s · in 32.5k/s 2.05 MiB/s · p99 1.25 ms · missing 1 · \
+             7 s left"
+        );
     }
 
     #[test]

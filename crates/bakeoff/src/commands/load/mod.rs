@@ -1,8 +1,9 @@
 //! `bakeoff load`: the load generator by itself.
 //!
 //! - [`arguments`]: what is asked for, and the plan that it makes, with
-//!   `target` (URL to address), `keys` (what is asked of stores), `quantity` (rates, durations, processors) and `pace` (when
-//!   requests are due, and which rates may be searched for);
+//!   `target` (URL to address), `keys` (what is asked of stores), `rooms` (what robots do, and what
+//!   is told of them), `quantity` (rates, durations, processors) and `pace` (when requests are due,
+//!   and which rates may be searched for);
 //! - `clients`: who offers the load, this process or several hosts;
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
@@ -23,6 +24,7 @@ pub mod keys;
 mod live;
 mod pace;
 pub mod quantity;
+mod rooms;
 mod run;
 mod sink;
 mod summary;
@@ -30,6 +32,7 @@ mod table;
 pub mod target;
 mod words;
 
+use std::io;
 use std::process::ExitCode;
 
 use load::outcome::{ErrorKind, Outcome};
@@ -87,14 +90,24 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
     }
     let offered = clients.offer(&plan, &stop, arguments.quiet)?;
     let run = judged(arguments, plan, offered);
-    output.print(&summary::text(&run));
-    let document = json::run(&run);
-    let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
+    output.print(&match &run.outcome.deliveries {
+        Some(seen) => rooms::summary::text(&run, seen),
+        None => summary::text(&run),
+    });
+    let no_json = json.and_then(|json| json.write(|into| written(&run, into)).err());
     let no_hdr = hdr.and_then(|hdr| hdr.write(|into| hdr::write(&run.outcome, into)).err());
     run.complain();
     other_family(&run.plan, &run.outcome).iter().for_each(|sentence| complain(sentence));
     let missing = [not_printed(output), no_json, no_hdr];
     Ok(complain_of(&missing).unwrap_or_else(|| run.exit()))
+}
+
+/// Writes what scripts read of a run.
+fn written(run: &Run, into: &mut dyn io::Write) -> io::Result<()> {
+    match &run.outcome.deliveries {
+        Some(seen) => json::write(&rooms::json::run(run, seen), into),
+        None => json::write(&json::run(run), into),
+    }
 }
 
 /// Why the result isn't printed, though it can still be written elsewhere.

@@ -10,6 +10,7 @@ use report::units;
 
 use super::complain;
 use super::exit::Exit;
+use super::rooms;
 
 /// All that is told of a run.
 pub struct Run {
@@ -40,7 +41,9 @@ impl Run {
             Exit::Interrupted
         } else if self.outcome.account.good == 0 || self.is_given_up() {
             Exit::Unanswered
-        } else if self.conditions.iter().any(fails_the_run) {
+        } else if self.conditions.iter().any(fails_the_run)
+            || rooms::broken(&self.outcome).is_some()
+        {
             Exit::Condition
         } else {
             Exit::Ok
@@ -57,6 +60,7 @@ impl Run {
     pub fn complain(&self) {
         lost(&self.concerns).into_iter().for_each(|sentence| complain(&sentence));
         self.why_it_is_empty().into_iter().for_each(|sentence| complain(&sentence));
+        rooms::broken(&self.outcome).into_iter().for_each(|sentence| complain(&sentence));
         for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
             complain(&format!("--fail-if: {}", sentence(&judged.0, judged.1)));
         }
@@ -216,13 +220,15 @@ pub mod tests {
                     errors: 0,
                     bytes: 10_905_190,
                     p50: Some(85_000),
-                    p99: Some(450_000)
+                    p99: Some(450_000),
+                    said: None,
                 };
                 10
             ],
             sampled_answers: vec![],
             keys: None,
             classes: vec![],
+            deliveries: None,
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),
@@ -292,6 +298,7 @@ pub mod tests {
                 bytes: 311_077,
                 p50: Some(900_000),
                 p99: Some(900_000),
+                said: None,
             };
             10
         ];

@@ -9,7 +9,7 @@ use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
 use load::plan::keys::{Chosen, Keys, KeysPhase, Operation};
 use load::plan::template::{Placeholders, Request};
-use load::plan::{Arrivals, Plan, Statuses, Target, Until, Workload};
+use load::plan::{Arrivals, Plan, Rooms, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
 use report::{text, units};
 
@@ -29,7 +29,7 @@ pub fn text(run: &Run) -> String {
         classes(&run.outcome),
         errors(&run.outcome.account),
         connections(run),
-        client(&run.outcome),
+        client(&run.outcome, "request"),
         conditions(run),
         warnings(run),
     ];
@@ -54,6 +54,7 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
         Workload::Http(http) if http.requests.len() == 1 => String::new(),
         Workload::Http(http) => paths(&http.requests),
         Workload::Keys(keys) => format!(" · {}", keys_asked(keys)),
+        Workload::Rooms(asked) => format!(" · {}", rooms_asked(*asked, plan)),
     };
     let in_body = match requests.and_then(|requests| requests.first()) {
         Some(first) if first.has_placeholder_in_body() => match first.placeholders {
@@ -121,6 +122,13 @@ fn keys_asked(keys: &Keys) -> String {
     format!("{mix}; {} keys, {chosen}{together}; values of {bytes}", units::whole(keys.count))
 }
 
+/// What robots do, in words.
+fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
+    let rooms = units::of(asked.rooms(plan.connections).into(), "room");
+    let bytes = units::whole(asked.message_bytes.into());
+    format!("{rooms} of {}, messages of {bytes} bytes", units::whole(asked.members.into()))
+}
+
 /// What was written before a run, on a line.
 pub fn preload(plan: &Plan, outcome: &Outcome) -> String {
     let Workload::Keys(keys) = &plan.work else { return String::new() };
@@ -172,7 +180,7 @@ fn classes(outcome: &Outcome) -> Option<String> {
 }
 
 /// Times of which none is a bound.
-fn exact(histogram: &histogram::Histogram<u64>) -> Latency {
+pub fn exact(histogram: &histogram::Histogram<u64>) -> Latency {
     Latency { good: histogram.clone(), censored: histogram::Histogram::new_from(histogram) }
 }
 
@@ -184,7 +192,8 @@ fn resolved(plan: &Plan) -> Option<SocketAddr> {
     (!written.contains(authority)).then_some(*address)
 }
 
-fn heading(run: &Run) -> Option<String> {
+/// What was asked for, and how it was measured.
+pub fn heading(run: &Run) -> Option<String> {
     let outcome = &run.outcome;
     let pace = match run.plan.arrivals {
         Arrivals::Closed => "closed loop".to_string(),
@@ -345,7 +354,12 @@ fn latencies(run: &Run) -> Option<String> {
     }
     let columns: Vec<(&str, &Latency)> =
         times.iter().map(|(name, latency)| (*name, latency)).collect();
-    let mut text = distributions("time", &columns);
+    Some(times_of(&columns, "requests without an answer"))
+}
+
+/// A table of times, with what its marks mean. Some of these waited in vain.
+pub fn times_of(columns: &[(&str, &Latency)], waited: &str) -> String {
+    let mut text = distributions("time", columns);
     let all = || statistics().flat_map(|(_, it)| columns.iter().map(move |of| read(of.1, it)));
     let withheld =
         |it: Reading| matches!(it, Reading::TooFewSamples { samples, .. } if samples > 0);
@@ -356,11 +370,9 @@ fn latencies(run: &Run) -> Option<String> {
         );
     }
     if all().any(|it| it.value().is_some_and(|value| value.at_least)) {
-        text.push_str(
-            "\n≥: requests without an answer waited this long, and longer had they gone on",
-        );
+        let _ = write!(text, "\n≥: {waited} waited this long, and longer had they gone on");
     }
-    Some(text)
+    text
 }
 
 /// The statistics that are shown of a distribution, by their names.
@@ -461,14 +473,15 @@ fn connections(run: &Run) -> Option<String> {
     Some(all)
 }
 
-fn client(outcome: &Outcome) -> Option<String> {
+/// What the client's threads spent, also on each of these things.
+pub fn client(outcome: &Outcome, thing: &str) -> Option<String> {
     let user: f64 = outcome.threads.iter().map(|thread| thread.user_s).sum();
     let system: f64 = outcome.threads.iter().map(|thread| thread.system_s).sum();
     let each = match outcome.account.sent {
         0 => units::NOTHING.to_string(),
         sent => units::time((user + system) * 1e6 / sent as f64),
     };
-    let mut text = format!("client CPU   {each} a request; {user:.2} s user, {system:.2} s system");
+    let mut text = format!("client CPU   {each} a {thing}; {user:.2} s user, {system:.2} s system");
     for (number, thread) in outcome.threads.iter().enumerate() {
         let cpu = thread.cpu.map_or_else(String::new, |cpu| format!(" on processor {cpu}"));
         let busy = units::percent(thread.busy_share);
@@ -480,7 +493,8 @@ fn client(outcome: &Outcome) -> Option<String> {
     Some(text)
 }
 
-fn conditions(run: &Run) -> Option<String> {
+/// What came of the conditions; `None` without any.
+pub fn conditions(run: &Run) -> Option<String> {
     let lines = run.conditions.iter().enumerate().map(|(number, (condition, judgement))| {
         let title = if number == 0 { "fail if" } else { "" };
         format!("{title:<13}{}", sentence(condition, *judgement))
@@ -489,9 +503,13 @@ fn conditions(run: &Run) -> Option<String> {
 }
 
 fn warnings(run: &Run) -> Option<String> {
-    let options = textwrap::Options::new(100).initial_indent("! ").subsequent_indent("  ");
     let of_hosts = run.concerns.iter().map(by_host::sentences);
-    let all = of_hosts.chain(run.warnings.iter().map(words::sentences));
+    warned(of_hosts.chain(run.warnings.iter().map(words::sentences)))
+}
+
+/// Warnings in lines; `None` without any.
+pub fn warned(all: impl Iterator<Item = String>) -> Option<String> {
+    let options = textwrap::Options::new(100).initial_indent("! ").subsequent_indent("  ");
     let wrapped: Vec<String> =
         all.map(|sentences| textwrap::fill(&text::visible(&sentences), &options)).collect();
     (!wrapped.is_empty()).then(|| wrapped.join("\n"))

@@ -39,6 +39,8 @@ pub enum Speaks {
     Http,
     /// A key-value store's protocol.
     Keys(Store),
+    /// Frames, which robots in rooms send each other.
+    Frames,
 }
 
 /// A kind of key-value store.
@@ -117,6 +119,7 @@ impl Parts {
             Some("http") => Speaks::Http,
             Some("redis" | "valkey") => Speaks::Keys(Store::Resp(Resp::default())),
             Some("memcached" | "memcache") => Speaks::Keys(Store::Memcached),
+            Some("frames") => Speaks::Frames,
             Some("rediss") => {
                 return Err("rediss:// needs TLS, which bakeoff load does not speak yet; give a \
                             redis:// URL"
@@ -134,7 +137,7 @@ impl Parts {
             }
             Some(scheme) => {
                 return Err(wrong(format!(
-                    "it is {scheme}://, and not http://, redis:// or memcached://"
+                    "it is {scheme}://, and not http://, redis://, memcached:// or frames://"
                 )));
             }
             None => return Err(wrong("it does not begin with http://".into())),
@@ -159,6 +162,9 @@ impl Parts {
             }
             (Speaks::Keys(Store::Memcached), Some(_)) => {
                 return Err("memcached's protocol has no user names; leave them out".into());
+            }
+            (Speaks::Frames, Some(_)) => {
+                return Err("frames:// has no user names; leave them out".into());
             }
             (Speaks::Keys(Store::Resp(resp)), Some(credentials)) => {
                 let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
@@ -186,6 +192,9 @@ impl Parts {
                 Speaks::Http => 80,
                 Speaks::Keys(Store::Resp(_)) => 6379,
                 Speaks::Keys(Store::Memcached) => 11211,
+                Speaks::Frames => {
+                    return Err(wrong("frames:// has no usual port: give one".into()));
+                }
             },
             Some(port) => match port.parse() {
                 Ok(port) if port > 0 => port,
@@ -197,6 +206,9 @@ impl Parts {
             (Speaks::Http, _) | (_, "") => {}
             (Speaks::Keys(Store::Memcached), _) => {
                 return Err(wrong("memcached has no databases, and so no path".into()));
+            }
+            (Speaks::Frames, _) => {
+                return Err(wrong("rooms are given by --rooms, and not by a path".into()));
             }
             (Speaks::Keys(Store::Resp(resp)), database) => {
                 let no = |_| wrong(format!("{database:?} is no number of a database"));
@@ -266,6 +278,7 @@ mod tests {
         assert_eq!(speaks("valkey://u:x@[::1]/"), resp(Some("u"), Some("x"), 0));
         assert_eq!(speaks("memcached://a"), Speaks::Keys(Store::Memcached));
         assert_eq!(parts("redis://u:x@a"), strings("a", 6379, "a", "/"));
+        assert_eq!(speaks("frames://a:1"), Speaks::Frames);
         assert_eq!(parts("memcached://[::1]:9"), strings("::1", 9, "[::1]:9", "/"));
     }
 
@@ -302,6 +315,9 @@ mod tests {
             "redis://a/x",
             "memcached://a/1",
             "memcached://user:secret@a",
+            "frames://a",
+            "frames://a:1/room",
+            "frames://me@a:1",
             "localhost:8080",
             "http://",
             "http:///path",

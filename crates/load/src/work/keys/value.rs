@@ -83,18 +83,11 @@ impl Values {
         room.extend_from_slice(&Header { write, key, writer, run: self.run, length }.bytes());
         let begin = room.len();
         room.resize(begin + length as usize - HEADER_BYTES, 0);
-        let mut filler = self.filler(write, key);
-        let mut words = room[begin..].chunks_exact_mut(WORD);
-        for bytes in &mut words {
-            bytes.copy_from_slice(&filler.next().to_le_bytes());
-        }
-        let rest = words.into_remainder();
-        rest.copy_from_slice(&filler.next().to_le_bytes()[..rest.len()]);
+        self.filler(write, key).fill(&mut room[begin..]);
     }
 
     fn filler(&self, write: u64, key: u64) -> Filler {
-        let drawn = mix(self.seed ^ write ^ mix(key));
-        Filler { at: drawn, secret: mix(!self.seed ^ drawn.rotate_left(32)) }
+        Filler::drawn(self.seed, mix(self.seed ^ write ^ mix(key)))
     }
 
     /// The header of a value that was asked for under this key, if it is whole and of that key.
@@ -130,12 +123,29 @@ impl Values {
 
 /// The words of a value's filler, one after the other.
 #[derive(Debug, Clone, Copy)]
-struct Filler {
+pub(crate) struct Filler {
     at: u64,
     secret: u64,
 }
 
 impl Filler {
+    /// That of a run with this seed that begins at a number drawn for it.
+    #[inline(always)]
+    pub(crate) fn drawn(seed: u64, drawn: u64) -> Filler {
+        Filler { at: drawn, secret: mix(!seed ^ drawn.rotate_left(32)) }
+    }
+
+    /// Fills all of these bytes.
+    #[inline(always)]
+    pub(crate) fn fill(mut self, bytes: &mut [u8]) {
+        let mut words = bytes.chunks_exact_mut(WORD);
+        for bytes in &mut words {
+            bytes.copy_from_slice(&self.next().to_le_bytes());
+        }
+        let rest = words.into_remainder();
+        rest.copy_from_slice(&self.next().to_le_bytes()[..rest.len()]);
+    }
+
     /// Both halves of a product, folded, as wyhash has them.
     fn next(&mut self) -> u64 {
         self.at = self.at.wrapping_add(STEP);
@@ -145,7 +155,7 @@ impl Filler {
 }
 
 /// The first byte that isn't this filler's.
-fn first_other_byte(bytes: &[u8], filler: Filler) -> Option<usize> {
+pub(crate) fn first_other_byte(bytes: &[u8], filler: Filler) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<WORD>();
     let mut should = filler;
     // All words, without a branch at each.

@@ -1,0 +1,182 @@
+//! A run with robots as scripts read it; documented field by field in docs/load-json.md.
+
+use histogram::Histogram;
+use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
+use serde::Serialize;
+
+use super::super::json::{
+    Bytes, ConditionDocument, Distribution, PlanDocument, VERSION, WarningDocument, conditions,
+    distribution, exact, plan, warning,
+};
+use super::super::run::Run;
+use super::words;
+
+/// What is written of a run with robots.
+#[derive(Serialize)]
+pub struct RobotsDocument<'a> {
+    version: u32,
+    plan: PlanDocument,
+    backend: &'a str,
+    interrupted: bool,
+    seconds: f64,
+    rate: f64,
+    robots: Robots<'a>,
+    messages: Messages,
+    deliveries: Deliveries<'a>,
+    warmup_deliveries: AccountDocument,
+    bytes: Bytes,
+    delivery_us: Distribution,
+    until_all_us: Distribution,
+    first_to_last_us: Distribution,
+    lateness_us: Distribution,
+    seen_late_us: Distribution,
+    connect_us: Distribution,
+    open_us: Distribution,
+    errors: &'a [ErrorCount],
+    per_second: &'a [Second],
+    cpu: CpuOfRobots,
+    threads: &'a [ThreadUse],
+    warnings: Vec<WarningDocument>,
+    conditions: Vec<ConditionDocument>,
+}
+
+#[derive(Serialize)]
+struct Robots<'a> {
+    asked: u32,
+    joined: u32,
+    cut: u32,
+    first_cut: Option<&'a str>,
+    failed: u64,
+    first_failed: Option<&'a str>,
+    syn_retransmits: u64,
+    deliveries_min: u64,
+    deliveries_max: u64,
+}
+
+#[derive(Serialize)]
+struct Messages {
+    sent: u64,
+    received: u64,
+}
+
+#[derive(Serialize)]
+struct AccountDocument {
+    scheduled: u64,
+    shed: u64,
+    due: u64,
+    delivered: u64,
+    missing: u64,
+    in_flight: u64,
+}
+
+#[derive(Serialize)]
+struct Deliveries<'a> {
+    #[serde(flatten)]
+    account: AccountDocument,
+    duplicates: u64,
+    first_duplicate: Option<&'a str>,
+    out_of_order: u64,
+    first_out_of_order: Option<&'a str>,
+    leaked: u64,
+    first_leaked: Option<&'a str>,
+    wrong: u64,
+    first_wrong: Option<&'a str>,
+    overdue: u64,
+    stamped: u64,
+    unstamped: u64,
+}
+
+#[derive(Serialize)]
+struct CpuOfRobots {
+    user_s: f64,
+    system_s: f64,
+    us_per_delivery: Option<f64>,
+}
+
+/// The document of a run with robots.
+pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
+    let outcome = &run.outcome;
+    let times = |histogram: &Histogram<u64>| exact(histogram);
+    RobotsDocument {
+        version: VERSION,
+        plan: plan(&run.url, &run.plan),
+        backend: &outcome.backend,
+        interrupted: outcome.interrupted,
+        seconds: outcome.window.as_secs_f64(),
+        rate: outcome.rate(),
+        robots: robots(outcome, seen),
+        messages: Messages { sent: seen.messages_sent, received: seen.messages_received },
+        deliveries: deliveries(&outcome.account, seen),
+        warmup_deliveries: account(&outcome.warmup),
+        bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
+        delivery_us: distribution(&outcome.response),
+        until_all_us: distribution(&seen.until_all),
+        first_to_last_us: times(&seen.first_to_last),
+        lateness_us: times(&outcome.lateness),
+        seen_late_us: times(&outcome.seen_late),
+        connect_us: times(&outcome.connect),
+        open_us: times(&outcome.opening),
+        errors: &outcome.account.errors,
+        per_second: &outcome.seconds,
+        cpu: cpu(outcome),
+        threads: &outcome.threads,
+        warnings: run.warnings.iter().map(|it| warning(it, words::sentences(it))).collect(),
+        conditions: conditions(run),
+    }
+}
+
+fn robots<'a>(outcome: &'a Outcome, seen: &'a DeliveriesSeen) -> Robots<'a> {
+    let connections = &outcome.connections;
+    Robots {
+        asked: connections.asked,
+        joined: seen.joined,
+        cut: seen.cut,
+        first_cut: what(&seen.firsts.cut),
+        failed: connections.failed,
+        first_failed: outcome.firsts.failed.as_ref().map(|first| first.what.1.as_str()),
+        syn_retransmits: connections.syn_retransmits,
+        deliveries_min: connections.answers_min,
+        deliveries_max: connections.answers_max,
+    }
+}
+
+fn account(account: &Account) -> AccountDocument {
+    AccountDocument {
+        scheduled: account.scheduled,
+        shed: account.shed,
+        due: account.sent,
+        delivered: account.good,
+        missing: account.errors_total(),
+        in_flight: account.in_flight,
+    }
+}
+
+fn deliveries<'a>(of: &Account, seen: &'a DeliveriesSeen) -> Deliveries<'a> {
+    Deliveries {
+        account: account(of),
+        duplicates: seen.duplicates,
+        first_duplicate: what(&seen.firsts.duplicate),
+        out_of_order: seen.out_of_order,
+        first_out_of_order: what(&seen.firsts.out_of_order),
+        leaked: seen.leaked,
+        first_leaked: what(&seen.firsts.leaked),
+        wrong: seen.wrong,
+        first_wrong: what(&seen.firsts.wrong),
+        overdue: seen.overdue,
+        stamped: seen.stamped,
+        unstamped: seen.unstamped,
+    }
+}
+
+fn what(first: &Option<First<String>>) -> Option<&str> {
+    first.as_ref().map(|first| first.what.as_str())
+}
+
+fn cpu(outcome: &Outcome) -> CpuOfRobots {
+    let user_s: f64 = outcome.threads.iter().map(|thread| thread.user_s).sum();
+    let system_s: f64 = outcome.threads.iter().map(|thread| thread.system_s).sum();
+    let delivered = outcome.account.good;
+    let us_per_delivery = (delivered > 0).then(|| (user_s + system_s) * 1e6 / delivered as f64);
+    CpuOfRobots { user_s, system_s, us_per_delivery }
+}

@@ -1,0 +1,159 @@
+//! A run with robots as people read it.
+
+use std::fmt::Write;
+
+use histogram::Latency;
+use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::{Account, ErrorKind, Outcome};
+use report::{text, units};
+
+use super::super::run::{Run, rate};
+use super::super::summary;
+use super::words;
+
+/// The whole summary, which ends with an end of line.
+pub fn text(run: &Run, seen: &DeliveriesSeen) -> String {
+    let outcome = &run.outcome;
+    let warned = run.warnings.iter().map(words::sentences);
+    let paragraphs = [
+        summary::heading(run),
+        Some(robots(outcome, seen)),
+        Some(account(outcome, seen)),
+        firsts(outcome, seen),
+        Some(times(outcome, seen)),
+        summary::client(outcome, "delivery"),
+        summary::conditions(run),
+        summary::warned(warned),
+    ];
+    let mut all = paragraphs.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    all.push('\n');
+    all
+}
+
+/// Who was there, and what went to and fro.
+fn robots(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
+    let whole = units::whole;
+    let connections = &outcome.connections;
+    let window = outcome.window.as_secs_f64();
+    let a_second = |number: u64| if window > 0.0 { number as f64 / window } else { 0.0 };
+    let bytes = |bytes: u64| units::bytes(a_second(bytes) as u64);
+    format!(
+        "robots       {} asked for in {}, {} came in, {} were cut by the server\n             {} \
+         connections failed, {} SYN sent again\nsent         {} messages, {}/s\nreceived     {} \
+         messages, {}/s\nrate         {} deliveries",
+        whole(connections.asked.into()),
+        units::of(seen.rooms.into(), "room"),
+        whole(seen.joined.into()),
+        whole(seen.cut.into()),
+        whole(connections.failed),
+        whole(connections.syn_retransmits),
+        rate(a_second(seen.messages_sent)),
+        bytes(outcome.bytes_sent),
+        rate(a_second(seen.messages_received)),
+        bytes(outcome.bytes_received),
+        rate(outcome.rate()),
+    )
+}
+
+/// The conserved account, as the equations that it is, and what was wrong beside it.
+fn account(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
+    let whole = units::whole;
+    let Account { scheduled, shed, sent, .. } = outcome.account;
+    let mut text = format!(
+        "deliveries   {} scheduled = {} due + {} shed\n             {}",
+        whole(scheduled),
+        whole(sent),
+        whole(shed),
+        due(&outcome.account),
+    );
+    if outcome.warmup.sent > 0 {
+        let _ = write!(text, "\n  warm-up    {}", due(&outcome.warmup));
+    }
+    let _ = write!(
+        text,
+        "\n             {} duplicate, {} out of order, {} of another room, {} wrong, {} \
+         overdue\n             {} to {} to each robot",
+        whole(seen.duplicates),
+        whole(seen.out_of_order),
+        whole(seen.leaked),
+        whole(seen.wrong),
+        whole(seen.overdue),
+        whole(outcome.connections.answers_min),
+        whole(outcome.connections.answers_max),
+    );
+    if seen.unstamped > 0 {
+        let _ = write!(
+            text,
+            "\n             {} end when they were seen, and not by the kernel's stamp",
+            whole(seen.unstamped)
+        );
+    }
+    text
+}
+
+fn due(account: &Account) -> String {
+    let whole = units::whole;
+    format!(
+        "{} due = {} delivered + {} missing + {} in flight",
+        whole(account.sent),
+        whole(account.good),
+        whole(account.errors_total()),
+        whole(account.in_flight),
+    )
+}
+
+/// What was wrong the first time; `None` where nothing was.
+fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
+    let missing = outcome.account.errors.iter().find(|error| error.kind == ErrorKind::Missing);
+    let what = |first: &Option<load::outcome::First<String>>| {
+        first.as_ref().map(|first| first.what.clone())
+    };
+    let all = [
+        missing.map(|error| error.example.clone()),
+        what(&seen.firsts.duplicate),
+        what(&seen.firsts.out_of_order),
+        what(&seen.firsts.leaked),
+        what(&seen.firsts.wrong),
+        what(&seen.firsts.cut),
+        outcome.firsts.failed.as_ref().map(|first| format!("not connected: {}", first.what.1)),
+    ];
+    // A server chose a part of it.
+    let lines: Vec<String> =
+        all.into_iter().flatten().map(|what| text::visible(&what).into_owned()).collect();
+    (!lines.is_empty()).then(|| format!("first        {}", lines.join("\n             ")))
+}
+
+fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
+    let exact = summary::exact;
+    let times: [(&str, Latency); 7] = [
+        ("delivery", outcome.response.clone()),
+        ("until all\nhave it", seen.until_all.clone()),
+        ("first\nto last", exact(&seen.first_to_last)),
+        ("lateness", exact(&outcome.lateness)),
+        ("seen\nlate", exact(&outcome.seen_late)),
+        ("connect", exact(&outcome.connect)),
+        ("join", exact(&outcome.opening)),
+    ];
+    let columns: Vec<(&str, &Latency)> = times.iter().map(|(name, it)| (*name, it)).collect();
+    summary::times_of(&columns, "deliveries that never came")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{lied_to, sound};
+    use super::*;
+
+    fn told(run: &Run) -> String {
+        text(run, run.outcome.deliveries.as_ref().unwrap())
+    }
+
+    #[test]
+    fn robots_that_heard_all_of_each_other() {
+        insta::assert_snapshot!(told(&sound()));
+    }
+
+    #[test]
+    fn robots_that_were_lied_to() {
+        insta::assert_snapshot!(told(&lied_to()));
+    }
+}

@@ -1,0 +1,151 @@
+//! `bakeoff load` with robots in rooms, beside relays that count what they do.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::skipped::skipped;
+use crate::support::{Said, backends, load};
+
+/// A relay that does what its mode says each so many messages.
+struct Relay {
+    process: Child,
+    says: BufReader<ChildStdout>,
+    input: Option<ChildStdin>,
+    url: String,
+}
+
+impl Relay {
+    /// `None` on a machine without Python.
+    fn start(mode: &str, each: u32) -> Option<Relay> {
+        let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/load/relay.py");
+        let mut command = Command::new("python3");
+        command.args(["-B", program, mode, &each.to_string()]);
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let Ok(mut process) = spawned else {
+            skipped("skipped", "python3 is not installed");
+            return None;
+        };
+        let mut says = BufReader::new(process.stdout.take().unwrap());
+        let mut port = String::new();
+        says.read_line(&mut port).unwrap();
+        let input = process.stdin.take();
+        Some(Relay { process, says, input, url: format!("frames://127.0.0.1:{}", port.trim()) })
+    }
+
+    /// Ends it, and gives what it did.
+    fn did(mut self) -> Value {
+        self.input = None;
+        let mut text = String::new();
+        self.says.read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.process.kill();
+        self.process.wait().unwrap();
+    }
+}
+
+/// One of the counts of the account of deliveries.
+fn count(said: &Said, name: &str) -> u64 {
+    let deliveries = &said.json["deliveries"];
+    deliveries[name].as_u64().unwrap_or_else(|| panic!("no {name}: {deliveries}"))
+}
+
+fn assert_conserved(said: &Said, what: &str) {
+    let count = |name| count(said, name);
+    let deliveries = &said.json["deliveries"];
+    assert_eq!(count("scheduled"), count("due") + count("shed"), "{what}: {deliveries}");
+    let settled = count("delivered") + count("missing") + count("in_flight");
+    assert_eq!(count("due"), settled, "{what}: {deliveries}");
+}
+
+#[test]
+fn robots_of_a_sound_relay_hear_all_of_each_other() {
+    for backend in backends() {
+        let Some(relay) = Relay::start("sound", 1) else { return };
+        let rooms = ["--rooms", "3", "--members", "5", "--rate", "600", "-d", "1s"];
+        let line = [&[&*relay.url, "--backend", backend], &rooms[..]].concat();
+        let said = load(&line);
+        assert_eq!(said.code, 0, "{backend}: {} {}", said.stderr, said.json["deliveries"]);
+        assert_conserved(&said, backend);
+        // A message each 8.3 ms, to five.
+        assert_eq!(count(&said, "delivered"), 600, "{backend}: {}", said.json["deliveries"]);
+        assert_eq!(said.json["messages"]["sent"], relay.did()["messages"], "{backend}");
+        assert_eq!(said.json["messages"]["sent"], 120);
+        assert_eq!(said.json["robots"]["joined"], 15);
+        assert_eq!(said.json["bytes"]["sent"], 120 * 66);
+        let robots = &said.json["robots"];
+        assert_eq!(
+            (&robots["deliveries_min"], &robots["deliveries_max"]),
+            (&40.into(), &40.into())
+        );
+        let (stamped, unstamped) = (count(&said, "stamped"), count(&said, "unstamped"));
+        assert_eq!(stamped + unstamped, 600);
+        assert!(stamped > 0, "{backend}: no delivery has the kernel's stamp");
+        let samples = |time: &str| said.json[time]["samples"].as_u64().unwrap();
+        assert_eq!((samples("delivery_us"), samples("until_all_us")), (600, 120));
+        assert_eq!(samples("first_to_last_us"), 120);
+        assert_eq!(samples("seen_late_us"), stamped);
+    }
+}
+
+#[test]
+fn each_lie_of_a_relay_is_counted_to_the_unit() {
+    let usual =
+        ["--rooms", "4", "--members", "5", "--rate", "2k", "-d", "500ms", "--timeout", "3s"];
+    // What comes too late has to come before the run is over.
+    let longer = ["--rooms", "2", "--members", "5", "--rate", "100", "-d", "4s", "--timeout", "2s"];
+    let cases = [
+        ("drop", 10, &usual, 20 * 5),
+        ("some", 10, &usual, 20),
+        ("twice", 10, &usual, 20),
+        ("swap", 10, &usual, 5 * 5),
+        ("leak", 10, &usual, 20 * 5),
+        ("bit", 10, &usual, 20),
+        ("cut", 50, &usual, 1),
+        ("late", 1, &longer, 3),
+    ];
+    std::thread::scope(|scope| {
+        for (mode, each, line, lies) in cases {
+            scope.spawn(move || {
+                let Some(relay) = Relay::start(mode, each) else { return };
+                let said = load(&[&[&*relay.url][..], line].concat());
+                let did = relay.did();
+                let told = &said.json["deliveries"];
+                let all = ["missing", "duplicates", "out_of_order", "leaked", "wrong", "overdue"];
+                for name in all {
+                    assert_eq!(told[name], did[name], "{mode}: {name}: {told} beside {did}");
+                }
+                assert_eq!(said.json["robots"]["cut"], did["cut"], "{mode}");
+                assert_eq!(said.json["messages"]["sent"], did["messages"], "{mode}");
+                assert_conserved(&said, mode);
+                let happened = ["missing", "duplicates", "out_of_order", "leaked", "cut"]
+                    .map(|name| did[name].as_u64().unwrap());
+                let most = happened.into_iter().max().unwrap();
+                assert!(most >= lies, "{mode}: the relay hardly lied: {did}");
+                assert_eq!(said.code, 3, "{mode}: {}", said.stderr);
+                assert!(said.stderr.contains("isn't clean"), "{mode}: {}", said.stderr);
+            });
+        }
+    });
+}
+
+#[test]
+fn who_is_no_relay_is_told_by_its_first_words() {
+    let server = crate::support::Server::on_bytes(|connection, _| {
+        use std::io::Write;
+        connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")?;
+        Ok(crate::support::After::Close)
+    });
+    let url = format!("frames://{}", server.address);
+    let said = load(&[&url, "--rate", "100", "-d", "100ms", "--timeout", "2s"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let first = said.json["robots"]["first_failed"].as_str().unwrap();
+    assert!(first.starts_with("the server speaks HTTP"), "{first}");
+}

@@ -1,0 +1,152 @@
+//! What robots heard of each other: what the account of a run has beside it where what is counted
+//! are deliveries.
+//!
+//! In the [`Account`](super::Account) of such a run *scheduled* are the deliveries that the turns
+//! to speak make, *shed* those of messages that were never handed over, and *sent* those that are
+//! due: of messages that were handed over, times the members of their rooms. Each of those was
+//! delivered (*good*), is missing (an error), or is still in flight.
+
+use std::time::Duration;
+
+use histogram::{Histogram, Latency};
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::First;
+
+/// What robots heard that stands in no account of requests. What isn't said to be of the window
+/// counts from the run's start on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeliveriesSeen {
+    /// Rooms that were asked for.
+    pub rooms: u32,
+    /// Robots that came into their rooms before the start.
+    pub joined: u32,
+    /// Robots whose connection the server ended, or that we ended because of what it sent.
+    pub cut: u32,
+    /// Messages of the window that were handed over.
+    pub messages_sent: u64,
+    /// Messages that were heard within the window, good ones or not.
+    pub messages_received: u64,
+    /// From when a message was due until all members had it. A message that some never had waited
+    /// at least until it was given up.
+    pub until_all: Latency,
+    /// From the first member that had a message to the last, of messages that all had.
+    #[serde(with = "histogram::text")]
+    pub first_to_last: Histogram<u64>,
+    /// Messages that came again.
+    pub duplicates: u64,
+    /// Deliveries that came after a later one of the same sender.
+    pub out_of_order: u64,
+    /// Messages of another room.
+    pub leaked: u64,
+    /// What is no message that was sent: another length, another byte, or one that nobody said.
+    pub wrong: u64,
+    /// Missing deliveries that came after all, when they had been given up.
+    pub overdue: u64,
+    /// Deliveries whose end is the kernel's stamp of their last packet.
+    pub stamped: u64,
+    /// Deliveries whose end is when they were seen, which is later.
+    pub unstamped: u64,
+    /// What was like that of which only the first is kept.
+    pub firsts: DeliveryFirsts,
+}
+
+/// The first of each kind. Texts are bounded, escaped, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryFirsts {
+    /// The first duplicate.
+    pub duplicate: Option<First<String>>,
+    /// The first delivery out of order.
+    pub out_of_order: Option<First<String>>,
+    /// The first message of another room.
+    pub leaked: Option<First<String>>,
+    /// The first that was wrong.
+    pub wrong: Option<First<String>>,
+    /// The first robot that was cut.
+    pub cut: Option<First<String>>,
+}
+
+/// What robots said in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidInSecond {
+    /// Messages that were handed over.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl DeliveriesSeen {
+    /// Nothing heard, by robots of so many rooms.
+    pub fn nothing(rooms: u32) -> DeliveriesSeen {
+        DeliveriesSeen {
+            rooms,
+            joined: 0,
+            cut: 0,
+            messages_sent: 0,
+            messages_received: 0,
+            until_all: Latency::default(),
+            first_to_last: histogram::empty(),
+            duplicates: 0,
+            out_of_order: 0,
+            leaked: 0,
+            wrong: 0,
+            overdue: 0,
+            stamped: 0,
+            unstamped: 0,
+            firsts: DeliveryFirsts::default(),
+        }
+    }
+
+    /// What the server did that breaks what rooms are for, though nothing is missing.
+    pub fn faults(&self) -> u64 {
+        self.duplicates + self.out_of_order + self.leaked + self.wrong
+    }
+
+    pub(super) fn merge(mut self, next: DeliveriesSeen) -> DeliveriesSeen {
+        self.until_all.add(&next.until_all);
+        self.first_to_last += &next.first_to_last;
+        DeliveriesSeen {
+            rooms: self.rooms + next.rooms,
+            joined: self.joined + next.joined,
+            cut: self.cut + next.cut,
+            messages_sent: self.messages_sent + next.messages_sent,
+            messages_received: self.messages_received + next.messages_received,
+            until_all: self.until_all,
+            first_to_last: self.first_to_last,
+            duplicates: self.duplicates + next.duplicates,
+            out_of_order: self.out_of_order + next.out_of_order,
+            leaked: self.leaked + next.leaked,
+            wrong: self.wrong + next.wrong,
+            overdue: self.overdue + next.overdue,
+            stamped: self.stamped + next.stamped,
+            unstamped: self.unstamped + next.unstamped,
+            firsts: self.firsts.merge(next.firsts),
+        }
+    }
+}
+
+impl DeliveryFirsts {
+    fn merge(self, next: DeliveryFirsts) -> DeliveryFirsts {
+        DeliveryFirsts {
+            duplicate: First::of_both(self.duplicate, next.duplicate),
+            out_of_order: First::of_both(self.out_of_order, next.out_of_order),
+            leaked: First::of_both(self.leaked, next.leaked),
+            wrong: First::of_both(self.wrong, next.wrong),
+            cut: First::of_both(self.cut, next.cut),
+        }
+    }
+}
+
+impl First<String> {
+    /// Keeps what it was like, if it is the first.
+    pub(crate) fn keep(first: &mut Option<First<String>>, at: u64, what: impl FnOnce() -> String) {
+        first.get_or_insert_with(|| First { at: Duration::from_nanos(at), what: what() });
+    }
+}
+
+impl SaidInSecond {
+    /// Both together.
+    pub(crate) fn merge(self, more: SaidInSecond) -> SaidInSecond {
+        SaidInSecond { messages: self.messages + more.messages, bytes: self.bytes + more.bytes }
+    }
+}

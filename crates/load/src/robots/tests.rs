@@ -1,0 +1,323 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc;
+
+use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use super::relay::{DELAY_NS, GAP_NS, Lie, Relay, RelayWorld, Truth};
+use super::*;
+use crate::plan::{Target, Until, Workload};
+use crate::protocol::pushing::frames::FramesWire;
+use crate::run::put_together_of;
+
+const MS: Duration = Duration::from_millis(1);
+const TIMEOUT: Duration = Duration::from_millis(50);
+
+/// So many rooms of so many members, and so many deliveries a second for some time.
+fn plan((rooms, members): (u32, u32), rate: f64, window: Duration) -> (Plan, Rooms) {
+    let target =
+        Target { address: "127.0.0.1:1".parse().unwrap(), authority: "x".into(), path: "/".into() };
+    let asked = Rooms { members, message_bytes: 40 };
+    let plan = Plan {
+        work: Workload::Rooms(asked),
+        connections: rooms * members,
+        arrivals: Arrivals::Constant(rate),
+        until: Until::Elapsed(window),
+        timeout: TIMEOUT,
+        threads: 1,
+        ..Plan::new(target, Vec::new())
+    };
+    (plan, asked)
+}
+
+/// What one thread's robots see of such a relay.
+fn run((plan, rooms): &(Plan, Rooms), world: &Rc<RefCell<RelayWorld>>) -> Outcome {
+    let (to, seconds) = mpsc::channel();
+    let stop = Stop::default();
+    let seats = Seats::new(rooms.members, rooms.rooms(plan.connections), 0, 1);
+    let record = Record::new(0, None, to);
+    let sources = Sources::new(plan.target.address, false, plan.connections, 0);
+    let parts = (Relay::of(world), FramesWire, record);
+    let clock = world.borrow().stamps.map_or_else(Clock::start, |(clock, _)| clock);
+    let mut robots = Robots::new((plan, *rooms), &stop, clock, (seats, 1), parts, sources);
+    while let Some(until) = robots.sleeps_until() {
+        robots.turn_over(until).unwrap();
+    }
+    let window = plan.window(robots.now() + 1_000_000);
+    robots.start(window);
+    while let Some(until) = robots.sleeps_until() {
+        robots.turn_over(until).unwrap();
+    }
+    let part = robots.finish();
+    put_together_of(plan, (vec![part], seconds.iter().collect()), window)
+}
+
+/// What the robots say happened, in the words of the truth.
+fn told(outcome: &Outcome) -> Truth {
+    let seen = outcome.deliveries.as_ref().unwrap();
+    let missing = |account: &crate::outcome::Account| account.errors_total();
+    Truth {
+        messages: seen.messages_sent,
+        missing: missing(&outcome.account) + missing(&outcome.warmup),
+        duplicates: seen.duplicates,
+        out_of_order: seen.out_of_order,
+        leaked: seen.leaked,
+        wrong: seen.wrong,
+        overdue: seen.overdue,
+        cut: seen.cut,
+    }
+}
+
+/// Each message comes to this, by its number from 0, of one room of three.
+fn lies(of: impl Fn(u64) -> Option<Lie> + 'static) -> (Outcome, Truth) {
+    let mut number = 0;
+    let world = RelayWorld::that(move |_| {
+        number += 1;
+        of(number - 1)
+    });
+    // 100 messages.
+    let outcome = run(&plan((2, 3), 3_000.0, 100 * MS), &world);
+    let truth = world.borrow().truth();
+    (outcome, truth)
+}
+
+#[test]
+fn a_relay_that_hands_on_all_has_nothing_in_its_account_but_deliveries() {
+    let (outcome, truth) = lies(|_| None);
+    assert_eq!(truth, Truth { messages: 100, ..Truth::default() });
+    assert_eq!(told(&outcome), truth);
+    let account = &outcome.account;
+    assert_eq!((account.scheduled, account.sent, account.good), (300, 300, 300));
+    assert_eq!((account.shed, account.in_flight), (0, 0));
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.rooms, seen.joined, seen.messages_received), (2, 6, 300));
+    assert_eq!((seen.stamped, seen.unstamped), (0, 300), "nothing has a stamp here");
+    assert_eq!((outcome.bytes_sent, outcome.bytes_received), (100 * 42, 300 * 42));
+    assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200 }));
+    assert_eq!((outcome.connections.answers_min, outcome.connections.answers_max), (50, 50));
+    assert_eq!(outcome.contradiction(), None);
+}
+
+/// Else the first and the last member's waits, and with them all percentiles, are others'.
+#[test]
+fn times_are_those_that_the_relay_takes() {
+    let (outcome, _) = lies(|_| None);
+    let near = |is: u64, should: u64| is.abs_diff(should) <= should / 500;
+    let seen = outcome.deliveries.as_ref().unwrap();
+    let times = &outcome.response.good;
+    assert!(near(times.min(), DELAY_NS), "{} ns", times.min());
+    assert!(near(times.max(), DELAY_NS + 2 * GAP_NS), "{} ns", times.max());
+    let all = &seen.until_all.good;
+    assert_eq!(all.len(), 100);
+    assert!(near(all.min(), DELAY_NS + 2 * GAP_NS) && near(all.max(), DELAY_NS + 2 * GAP_NS));
+    let spread = &seen.first_to_last;
+    assert!(near(spread.min(), 2 * GAP_NS) && near(spread.max(), 2 * GAP_NS));
+    assert_eq!(outcome.response, outcome.service, "a delivery has one time");
+}
+
+/// Else who has thousands of robots measures how long the client needs to look at all of them.
+#[test]
+fn a_delivery_ends_at_the_kernels_stamp_and_not_when_it_was_seen() {
+    let stamped = |off: i64| {
+        let world = RelayWorld::that(|_| None);
+        world.borrow_mut().stamps = Some((Clock::start(), off));
+        run(&plan((2, 3), 3_000.0, 100 * MS), &world)
+    };
+    let counts = |outcome: &Outcome| {
+        let seen = outcome.deliveries.as_ref().unwrap();
+        (seen.stamped, seen.unstamped)
+    };
+    let sooner = stamped(-40_000);
+    assert_eq!(counts(&sooner), (300, 0));
+    let (took, late) = (&sooner.response.good, &sooner.seen_late);
+    // Two clocks that are read one after the other are a little off.
+    assert!(took.max() < 30_000, "{} ns: it was 50,000 until they were seen", took.max());
+    assert!((30_000..60_000).contains(&late.value_at_quantile(0.5)), "{} ns", late.max());
+    let ahead = stamped(1_000_000);
+    assert_eq!(counts(&ahead), (0, 300), "it came before it was there");
+    assert!(ahead.seen_late.is_empty());
+}
+
+#[test]
+fn each_lie_is_counted_to_the_unit() {
+    let each_tenth = |lie: Lie| move |number: u64| (number % 10 == 3).then_some(lie);
+    let honest = Truth { messages: 100, ..Truth::default() };
+    let late = TIMEOUT.as_nanos() as u64 * 3 / 2;
+    for (lie, should) in [
+        (Lie::Drop(1), Truth { missing: 10, ..honest }),
+        (Lie::ToOneAlone, Truth { missing: 20, ..honest }),
+        (Lie::Twice(2), Truth { duplicates: 10, ..honest }),
+        (Lie::Swap, Truth { out_of_order: 30, ..honest }),
+        (Lie::Leak, Truth { leaked: 30, ..honest }),
+        (Lie::Bit(0, 17), Truth { wrong: 10, missing: 10, ..honest }),
+        (Lie::Garbage(1), Truth { wrong: 10, ..honest }),
+    ] {
+        let (outcome, truth) = lies(each_tenth(lie));
+        assert_eq!(truth, should, "{lie:?}: the test counts otherwise");
+        assert_eq!(told(&outcome), truth, "{lie:?}");
+        assert_eq!(outcome.account.good, 300 - truth.missing, "{lie:?}");
+        assert_eq!(outcome.contradiction(), None, "{lie:?}");
+    }
+    // Only of messages that come before the last one is settled.
+    let (outcome, truth) = lies(move |number| (number < 3).then_some(Lie::Late(0, late)));
+    assert_eq!(truth, Truth { missing: 3, overdue: 3, ..honest });
+    assert_eq!(told(&outcome), truth);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.until_all.good.len(), seen.until_all.censored.len()), (97, 3));
+    let waited = outcome.response.censored.min();
+    assert!(waited >= TIMEOUT.as_nanos() as u64 * 99 / 100, "{waited} ns: given up too early");
+}
+
+#[test]
+fn what_was_like_that_first_is_told() {
+    let (outcome, _) = lies(|number| match number {
+        10 => Some(Lie::Leak),
+        20 => Some(Lie::Twice(1)),
+        30 => Some(Lie::Drop(2)),
+        _ => None,
+    });
+    let firsts = &outcome.deliveries.as_ref().unwrap().firsts;
+    let leaked = &firsts.leaked.as_ref().unwrap().what;
+    assert_eq!(leaked, "message 1 of robot 2 in room 0 came to robot 3, which is in room 1");
+    let duplicate = &firsts.duplicate.as_ref().unwrap().what;
+    assert_eq!(duplicate, "message 3 of robot 1 in room 0 came again to robot 1");
+    let missing = &outcome.account.errors[0].example;
+    assert_eq!(missing, "message 5 of robot 0 in room 0 didn't come to robot 2 within 50ms");
+}
+
+#[test]
+fn a_robot_that_the_server_cuts_misses_what_it_was_owed_and_says_nothing_more() {
+    let (outcome, truth) = lies(|number| (number == 40).then_some(Lie::Cut(1)));
+    let cut = Truth { cut: 1, ..told(&outcome) };
+    assert_eq!(cut, truth, "what it misses is missing");
+    let account = &outcome.account;
+    assert!(account.shed > 0, "its turns go on: {account:?}");
+    assert_eq!(account.scheduled, 300, "turns are lost with it");
+    assert_eq!(account.scheduled, account.sent + account.shed);
+    let what = &outcome.deliveries.unwrap().firsts.cut.unwrap().what;
+    assert_eq!(what, "robot 1: the server ended the connection");
+}
+
+#[test]
+fn what_a_server_doesnt_take_is_kept_up_to_a_bound_and_then_shed() {
+    let world = RelayWorld::that(|_| None);
+    // A single robot, of which nothing is taken for half a second.
+    let plan = plan((1, 1), 10_000.0, 400 * MS);
+    world.borrow_mut().stuck = Some((0, 1_050_000_000, 1_550_000_000));
+    let plan = (Plan { timeout: 2_000 * MS, ..plan.0 }, plan.1);
+    let outcome = run(&plan, &world);
+    let account = &outcome.account;
+    assert_eq!(account.scheduled, 4_000);
+    assert_eq!(account.shed + account.good, 4_000, "{account:?}");
+    let kept = (OUTBOX_BYTES / 42) as u64;
+    let in_time = account.good - kept;
+    // One was sent before each of the others came to wait.
+    assert!((480..=510).contains(&in_time), "{in_time} were sent at their time");
+    assert_eq!(told(&outcome), world.borrow().truth());
+}
+
+#[test]
+fn what_isnt_taken_within_the_timeout_is_withdrawn() {
+    let world = RelayWorld::that(|_| None);
+    let plan = plan((1, 1), 1_000.0, 100 * MS);
+    world.borrow_mut().stuck = Some((0, 1_010_000_000, u64::MAX));
+    let outcome = run(&plan, &world);
+    let account = &outcome.account;
+    assert_eq!((account.scheduled, account.in_flight), (100, 0));
+    assert!(account.shed >= 85, "{account:?}");
+    assert_eq!(account.sent, world.borrow().truth().messages);
+}
+
+#[test]
+fn who_comes_into_no_room_is_owed_nothing() {
+    let world = RelayWorld::that(|_| None);
+    world.borrow_mut().refuses = Some(2);
+    let outcome = run(&plan((1, 4), 4_000.0, 100 * MS), &world);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.joined, outcome.connections.failed), (3, 1));
+    let account = &outcome.account;
+    assert_eq!((account.scheduled, account.shed, account.good), (300, 75, 225));
+    assert_eq!(told(&outcome), world.borrow().truth());
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_what_was_under_way_in_flight() {
+    let (plan, rooms) = plan((1, 3), 3_000.0, 100 * MS);
+    let world = RelayWorld::that(|_| Some(Lie::Drop(0)));
+    let (to, seconds) = mpsc::channel();
+    let (stop, seats) = (Stop::default(), Seats::new(3, 1, 0, 1));
+    let sources = Sources::new(plan.target.address, false, 3, 0);
+    let parts = (Relay::of(&world), FramesWire, Record::new(0, None, to));
+    let mut robots = Robots::new((&plan, rooms), &stop, Clock::start(), (seats, 1), parts, sources);
+    while let Some(until) = robots.sleeps_until() {
+        robots.turn_over(until).unwrap();
+    }
+    let window = plan.window(robots.now());
+    robots.start(window);
+    while let Some(until) = robots.sleeps_until() {
+        robots.turn_over(until).unwrap();
+        if robots.now() > window.begin + 20_000_000 {
+            stop.now();
+        }
+    }
+    let part = robots.finish();
+    let outcome = put_together_of(&plan, (vec![part], seconds.iter().collect()), window);
+    let messages = world.borrow().truth().messages;
+    let account = &outcome.account;
+    assert_eq!(account.sent, messages * 3);
+    assert_eq!(account.in_flight, account.sent - account.good, "none is old enough to be missing");
+    assert!(account.in_flight >= messages && messages < 30, "{account:?}");
+    assert_eq!(outcome.contradiction(), None);
+}
+
+/// Draws what comes of each message. A message may only come behind the next one of its sender
+/// where that comes soon enough.
+fn drawn(seed: u64, is_next_soon: bool) -> impl FnMut(Slot) -> Option<Lie> {
+    let mut random = SmallRng::seed_from_u64(seed);
+    move |_| {
+        let member = random.random_range(0..8);
+        match random.random_range(0..40) {
+            0 => Some(Lie::Drop(member)),
+            1 => Some(Lie::ToOneAlone),
+            2 => Some(Lie::Twice(member)),
+            3 if is_next_soon => Some(Lie::Swap),
+            4 => Some(Lie::Leak),
+            5 => Some(Lie::Bit(member, random.random_range(0..64))),
+            6 => Some(Lie::Late(member, TIMEOUT.as_nanos() as u64 * 3 / 2)),
+            7 => Some(Lie::Garbage(member)),
+            _ => None,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Else nobody could say of a gateway what it lost.
+    #[test]
+    fn whatever_a_relay_does_each_count_is_exact(
+        (rooms, members) in (1..5_u32, 1..7_u32),
+        rate in 500.0..20_000.0_f64,
+        warmup in 0..2_u32,
+        seed: u64,
+    ) {
+        let (plan, asked) = plan((rooms, members), rate, 150 * MS);
+        let plan = Plan { warmup: 30 * MS * warmup, ..plan };
+        let round_s = f64::from(rooms * members) / asked.messages(rate);
+        let world = RelayWorld::that(drawn(seed, round_s < TIMEOUT.as_secs_f64() / 2.0));
+        let outcome = run(&(plan, asked), &world);
+        let truth = world.borrow().truth();
+        let accounts = [&outcome.account, &outcome.warmup];
+        let sum = |of: fn(&crate::outcome::Account) -> u64| -> u64 {
+            accounts.iter().map(|account| of(account)).sum()
+        };
+        prop_assert_eq!(sum(|it| it.sent), truth.messages * u64::from(members));
+        prop_assert_eq!(sum(|it| it.good), sum(|it| it.sent) - truth.missing);
+        prop_assert_eq!(sum(|it| it.shed + it.in_flight), 0);
+        let of_warmup = outcome.warmup.sent / u64::from(members);
+        let told = told(&outcome);
+        prop_assert_eq!(Truth { messages: told.messages + of_warmup, ..told }, truth);
+        prop_assert_eq!(outcome.contradiction(), None);
+    }
+}
