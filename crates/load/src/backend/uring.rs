@@ -711,6 +711,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
+            stamped_bytes: 0,
             wake: None,
         };
         let Ok(mut ring) = Ring::new(3) else {

@@ -180,8 +180,8 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
     pub(crate) fn turn_over(&mut self, until: u64) -> io::Result<()> {
         let sleep = until.saturating_sub(self.now()).min(SLEEP_NS_MAX);
         let back_at = self.now() + sleep;
-        self.backend.wait(Duration::from_nanos(sleep))?;
-        self.time.ask_after_sleep(back_at, self.backend.now());
+        let back = self.backend.wait(Duration::from_nanos(sleep))?;
+        self.time.ask_after_sleep(back_at, back);
         self.kernel.look();
         let looked = self.now();
         while let Some((came, event)) = self.backend.next() {

@@ -299,7 +299,7 @@ impl Backend for Relay {
         world.coming.retain(|it| it.0.2 != slot);
     }
 
-    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         let mut world = self.world.borrow_mut();
         let until = world.now + at_most.as_nanos() as u64;
         let next = world.coming.peek().map_or(u64::MAX, |it| it.0.0);
@@ -310,7 +310,7 @@ impl Backend for Relay {
             world.coming.pop();
             self.ready.push_back(next);
         }
-        Ok(())
+        Ok(world.now)
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
