@@ -67,8 +67,8 @@ impl Wait {
     }
 
     /// Hands over what is queued, and waits until there is a completion that wasn't taken
-    /// yet, or the time is over, or a signal comes. `None` is a time without end. With
-    /// `gathering` one completion is enough only a while after it began to wait.
+    /// yet, or the time is over, or a signal comes. With `gathering`
+    /// one completion is enough only a while after it began to wait.
     ///
     /// # Errors
     /// The kernel's.
@@ -78,17 +78,14 @@ impl Wait {
         submitter: &Submitter<'_>,
         submissions: &mut SubmissionQueue<'_>,
         completions: &mut CompletionQueue<'_>,
-        at_most: Option<Duration>,
+        at_most: Duration,
         gathering: Option<Gathering>,
     ) -> io::Result<()> {
         submissions.sync();
         // Else the kernel would take those that were taken for a reason not to wait.
         completions.sync();
-        let timeout = at_most.map(Timespec::from);
-        let mut arguments = SubmitArgs::new();
-        if let Some(timeout) = &timeout {
-            arguments = arguments.timespec(timeout);
-        }
+        let timeout = Timespec::from(at_most);
+        let mut arguments = SubmitArgs::new().timespec(&timeout);
         let mut enough = 1;
         if let Some(gathering) = gathering {
             enough = gathering.events;

@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, Fd, Fixed, TimeoutFlags, Timespec};
+use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 use rustix::net::SocketAddrAny;
 
@@ -23,7 +23,6 @@ use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
 use super::{Backend, Calls, Event, Gathering, Received, Setup, Slot};
-use crate::thread::SLEEP_NS_MAX;
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
 /// of them then goes out later than the time that is noted for it.
@@ -38,9 +37,6 @@ const SEND_BYTES_MAX: usize = 1 << 30;
 /// run by us (from Linux 6.13 on: `IO_LOCAL_TW_DEFAULT_MAX`).
 const AT_ONCE: usize = 20;
 
-/// A wait of so long needs no timer of its own: the ring's clock ticks within it.
-const TICK: Duration = Duration::from_nanos(SLEEP_NS_MAX);
-
 /// Has the kernel put down completions whose work is only to be run by us.
 const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
@@ -53,7 +49,6 @@ enum UringStep {
     Send = 2,
     Silent = 3,
     Wake = 4,
-    Tick = 5,
 }
 
 impl TryFrom<u8> for UringStep {
@@ -67,7 +62,6 @@ impl TryFrom<u8> for UringStep {
             UringStep::Send,
             UringStep::Silent,
             UringStep::Wake,
-            UringStep::Tick,
         ];
         all.get(usize::from(number)).copied().ok_or(number)
     }
@@ -139,8 +133,6 @@ pub(crate) struct Uring<'ring> {
     came: u64,
     /// When buffers were added last.
     grown_at: u64,
-    /// Whether the ring's clock ticks, which Linux before 6.4 can't do.
-    ticks: bool,
     /// Boxed, since the kernel has its address.
     target: Box<SocketAddrAny>,
     setup: Setup,
@@ -182,7 +174,6 @@ impl<'ring> Uring<'ring> {
             stamp: None,
             came: 0,
             grown_at: 0,
-            ticks: false,
             target: Box::new(setup.address.into()),
             setup,
             work_queued: 0,
@@ -190,17 +181,7 @@ impl<'ring> Uring<'ring> {
             enters: 0,
         };
         backend.watch_for_wakes();
-        backend.start_clock();
         Ok(backend)
-    }
-
-    /// Has a wait end at each tick: to set a timer at each wait costs more.
-    fn start_clock(&mut self) {
-        let tick = Timespec::from(TICK);
-        let ticks = opcode::Timeout::new(&raw const tick).flags(TimeoutFlags::MULTISHOT).build();
-        self.push(ticks.user_data(tag(0, 0, UringStep::Tick)));
-        // The kernel reads the time now, and not later.
-        self.submit();
     }
 
     /// Has a wait end when another thread wants this one awake.
@@ -330,10 +311,6 @@ impl<'ring> Uring<'ring> {
             UringStep::Connect if is_current => Some(self.connected(slot, result)),
             UringStep::Wake if !goes_on => {
                 self.watch_for_wakes();
-                None
-            }
-            UringStep::Tick => {
-                self.ticks = goes_on;
                 None
             }
             UringStep::Receive
@@ -541,9 +518,6 @@ impl Backend for Uring<'_> {
         self.enters += 1;
         let (queued, done) = (&mut self.submissions, &mut self.completions);
         let gathering = self.gathering;
-        // Without a time a gathering ends even if nothing has come.
-        let is_timed = gathering.is_some() || !self.ticks || at_most < TICK;
-        let at_most = is_timed.then_some(at_most);
         let waited = self.wait.for_one(&self.submitter, queued, done, at_most, gathering);
         let now = self.note_arrivals();
         self.arrivals.begin_batch();
@@ -741,20 +715,13 @@ mod tests {
                 }
             });
             backend.wait(whole).unwrap();
-            // The ring's clock may tick first.
-            let mut all = taken(&mut backend);
-            while all == 0 {
-                backend.wait(whole).unwrap();
-                all = taken(&mut backend);
-            }
-            assert_eq!(all, 3, "the wait ended before");
+            assert_eq!(taken(&mut backend), 3, "the wait ended before");
         });
         backend.gather(gathers(3, Duration::from_millis(1)));
         (&peers[0]).write_all(b"!").unwrap();
         let began = std::time::Instant::now();
-        while taken(&mut backend) == 0 {
-            backend.wait(whole).unwrap();
-        }
+        backend.wait(whole).unwrap();
+        assert_eq!(taken(&mut backend), 1);
         assert!(began.elapsed() < whole, "one event alone ended no wait");
     }
 
