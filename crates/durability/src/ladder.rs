@@ -1,6 +1,6 @@
 //! The ladder: which cuts are made of a contender, and what they say together.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -157,7 +157,7 @@ fn job(
 
 /// Has a process make the cut, which ends with this one.
 fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
-    let no = |what: &str, error: std::io::Error| format!("couldn't {what}: {error}");
+    let no = |what: &str, error: io::Error| format!("couldn't {what}: {error}");
     let mut process = Command::new("/proc/self/exe")
         .arg(cut::SUBCOMMAND)
         .stdin(Stdio::piped())
@@ -193,17 +193,7 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
     };
     // Its sign that there is nobody left to tell.
     drop(hold);
-    if !ends(&mut process) {
-        // What it holds vanishes with it.
-        process.kill().map_err(|error| no("end the process that makes a cut", error))?;
-        if !ends(&mut process) {
-            let pid = process.id();
-            return Err(format!(
-                "the process that makes a cut, {pid}, doesn't end though it was killed; the \
-                 kernel may be waiting for a disk"
-            ));
-        }
-    }
+    end(&mut process)?;
     // Its own to remove, unless it was killed.
     for folder in [&job.within, &job.data] {
         let _ = std::fs::remove_dir_all(folder);
@@ -211,14 +201,114 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
     answer
 }
 
+/// The process that makes a cut, as far as its end goes.
+trait Cutting {
+    fn pid(&self) -> u32;
+    fn has_ended(&mut self) -> bool;
+    /// Sends SIGKILL.
+    fn kill(&mut self) -> io::Result<()>;
+    fn wait(&mut self, time: Duration);
+}
+
+impl Cutting for Child {
+    fn pid(&self) -> u32 {
+        self.id()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.try_wait(), Ok(None))
+    }
+
+    fn kill(&mut self) -> io::Result<()> {
+        Child::kill(self)
+    }
+
+    fn wait(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// Waits for the end of a process that was told to end. One that takes too long is killed, once:
+/// the kernel keeps one that waits for a disk, however often it is killed.
+fn end(process: &mut impl Cutting) -> Result<(), String> {
+    if ends(process) {
+        return Ok(());
+    }
+    // What it holds vanishes with it.
+    let killed = process.kill();
+    killed.map_err(|error| format!("couldn't end the process that makes a cut: {error}"))?;
+    if ends(process) {
+        return Ok(());
+    }
+    Err(format!(
+        "the process that makes a cut, {}, doesn't end though it was killed; the kernel may be \
+         waiting for a disk",
+        process.pid()
+    ))
+}
+
 /// Whether a process ends in time.
-fn ends(process: &mut Child) -> bool {
-    let began = Instant::now();
-    while matches!(process.try_wait(), Ok(None)) {
-        if began.elapsed() > ENDS_WITHIN {
+fn ends(process: &mut impl Cutting) -> bool {
+    let mut waited = Duration::ZERO;
+    while !process.has_ended() {
+        if waited >= ENDS_WITHIN {
             return false;
         }
-        std::thread::sleep(LOOK_EVERY);
+        process.wait(LOOK_EVERY);
+        waited += LOOK_EVERY;
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that ends after so long, or once it is killed, or never.
+    #[derive(Default)]
+    struct Process {
+        ends_after: Option<Duration>,
+        ends_by_kill: bool,
+        waited: Duration,
+        kills: u32,
+    }
+
+    impl Cutting for Process {
+        fn pid(&self) -> u32 {
+            4321
+        }
+
+        fn has_ended(&mut self) -> bool {
+            self.ends_by_kill && self.kills > 0
+                || self.ends_after.is_some_and(|after| self.waited >= after)
+        }
+
+        fn kill(&mut self) -> io::Result<()> {
+            self.kills += 1;
+            Ok(())
+        }
+
+        fn wait(&mut self, time: Duration) {
+            self.waited += time;
+            assert!(self.waited < ENDS_WITHIN * 3, "it is waited for for ever");
+        }
+    }
+
+    #[test]
+    fn a_cutting_process_that_ends_by_itself_is_not_killed() {
+        let mut process = Process { ends_after: Some(ENDS_WITHIN / 2), ..Process::default() };
+        assert_eq!((end(&mut process), process.kills), (Ok(()), 0));
+    }
+
+    /// Else one that the kernel keeps gets signals for ever, and the run never ends.
+    #[test]
+    fn a_cutting_process_that_never_ends_is_killed_once_and_then_named() {
+        let mut process = Process { ends_by_kill: true, ..Process::default() };
+        assert_eq!((end(&mut process), process.kills), (Ok(()), 1));
+        assert_eq!(process.waited, ENDS_WITHIN);
+        let mut process = Process::default();
+        let told = end(&mut process).unwrap_err();
+        assert!(told.contains("4321") && told.contains("though it was killed"), "{told}");
+        assert_eq!((process.kills, process.waited), (1, ENDS_WITHIN * 2));
+    }
 }

@@ -42,6 +42,7 @@ mod run;
 pub mod simulator;
 #[cfg(test)]
 mod skipped;
+mod stop;
 mod thread;
 pub mod verdict;
 pub mod work;
@@ -55,9 +56,6 @@ pub mod fuzzing {
     pub use crate::protocol::store::splits::in_any_split as store_answer;
 }
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use serde::{Deserialize, Serialize};
 
 pub use outcome::Outcome;
@@ -66,6 +64,7 @@ pub use pace::schedule::due_times;
 pub use plan::Plan;
 pub use protocol::store::replies;
 pub use run::{START_AHEAD, chosen_backend, run};
+pub use stop::{PRELOADED_WITHIN, Stop, in_time};
 pub use thread::address::ONE_SOURCE_MAX;
 pub use work::keys::{read_back, value};
 
@@ -86,23 +85,6 @@ pub enum Error {
         #[serde(with = "agent::kernel_error")]
         source: std::io::Error,
     },
-}
-
-/// Stops a run early from another thread or a signal handler.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Asks the run to end; it does so within a few milliseconds, and reports
-    /// what it has.
-    pub fn now(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the run was asked to end.
-    pub fn asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// What a run tells of itself while it goes on.

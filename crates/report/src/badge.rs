@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::contenders::title;
 use crate::figures;
 use crate::lead::lead;
+use crate::sections::classes;
 use crate::standing::{is_first, ranked};
 use crate::text::visible_name;
 
@@ -46,7 +47,10 @@ fn message(run: &Run, outcome: &Outcome, row: &Row) -> String {
         (_, 0 | 1) => title(run, &row.contender).to_string(),
         (_, tied) => format!("{tied} tie"),
     };
-    [Some(name), value].into_iter().flatten().collect::<Vec<_>>().join(": ")
+    let figure = [Some(name), value].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    // A store that loses everything may be first among those that do.
+    let survives = classes(run, outcome).map(|classes| format!("survives: {}", classes.survives()));
+    [Some(figure), survives].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn colour(verdict: Verdict) -> &'static str {

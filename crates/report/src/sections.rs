@@ -1,6 +1,7 @@
 //! The outcomes of a run in sections, as tables and headings have them.
 
 use result::Run;
+use result::durability::{Class, Classes};
 use result::outcome::Outcome;
 use result::plan::Pace;
 
@@ -54,11 +55,13 @@ fn section_name(run: &Run, outcome: &Outcome) -> String {
 /// Which stores an outcome compares: only those of one class are rivals. `None` where
 /// contenders have no classes.
 pub fn class_name(run: &Run, outcome: &Outcome) -> Option<String> {
-    match outcome.classes() {
-        Some(classes) => Some(format!("stores {}", classes.stores())),
-        None if run.durability.is_empty() => None,
-        None => Some("stores of which nobody knows what they survive".into()),
-    }
+    classes(run, outcome).map(|classes| format!("stores {}", classes.stores()))
+}
+
+/// What the stores of an outcome survive; `None` where contenders have no classes.
+pub fn classes(run: &Run, outcome: &Outcome) -> Option<Classes> {
+    let not_known = Classes { least: None, most: Class::Power };
+    outcome.classes().or_else(|| (!run.durability.is_empty()).then_some(not_known))
 }
 
 /// What tells an outcome from the others of its section.

@@ -172,6 +172,16 @@ pub enum Class {
 }
 
 impl Class {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::None => "none",
+            Class::Process => "process",
+            Class::Machine => "machine",
+            Class::Power => "power",
+        }
+    }
+
     /// Its name, for people.
     pub fn says(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -220,6 +220,55 @@ fn an_answer_that_nobody_asked_for_is_told() {
         let told = said.errors("malformed") + said.json["connections"]["unasked"].as_u64().unwrap();
         assert!(wrong > 0 && told == wrong, "{wrong} were: {}", said.json);
     });
+}
+
+/// A store that takes one connection, and refuses others in these words before it is asked, as
+/// Redis and memcached do. That one has no key.
+fn with_one_connection(refusal: &'static [u8], missing: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut taken = false;
+        for mut connection in listener.incoming().flatten() {
+            if std::mem::replace(&mut taken, true) {
+                let _ = connection.write_all(refusal).and_then(|()| end_in_order(&mut connection));
+                continue;
+            }
+            std::thread::spawn(move || {
+                let mut command = [0; 4096];
+                while connection.read(&mut command).is_ok_and(|length| length > 0) {
+                    if connection.write_all(missing).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Else who asks for more connections than a store takes sees that some ended, and not why.
+#[test]
+fn a_store_that_takes_no_more_connections_is_told_in_its_words_with_what_to_do() {
+    let stores: [(&str, &[u8], &[u8]); 2] = [
+        ("redis", b"-ERR max number of clients reached\r\n", b"$-1\r\n"),
+        ("memcached", b"ERROR Too many open connections\r\n", b"END\r\n"),
+    ];
+    for (scheme, refusal, missing) in stores {
+        for backend in backends() {
+            let url = format!("{scheme}://{}", with_one_connection(refusal, missing));
+            let base = ["-n", "4", "--rate", "20", "-c", "3", "-t", "1", "--backend", backend];
+            let said = load(&[&[&*url], &base[..], &["--no-preload", "--mix", "get=1"]].concat());
+            let connections = &said.json["connections"];
+            assert_eq!(connections["unasked"], 0, "{backend}: {connections}");
+            let first = &connections["first_failure"];
+            assert_eq!(first["kind"], "server_error", "{backend}: {connections}");
+            let example = first["example"].as_str().unwrap();
+            let words = std::str::from_utf8(refusal).unwrap().trim_start_matches('-').trim_end();
+            assert!(example.contains(words), "{backend}: {example}");
+            assert!(example.contains("ask for fewer (-c)"), "{backend}: {example}");
+        }
+    }
 }
 
 /// Else each write is acknowledged before the store has seen it.

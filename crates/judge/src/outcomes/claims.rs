@@ -224,7 +224,7 @@ mod tests {
     use result::plan::{Cores, Value};
 
     use crate::outcomes::conclude;
-    use crate::samples::{contender, run_of, suspect, trial};
+    use crate::samples::{contender, cut_off, run_of, suspect, trial};
 
     use super::*;
 
@@ -318,6 +318,28 @@ mod tests {
         let mixed =
             word(&[("a", 30, 100.0), ("b", 30, 50.0), ("a", 100, 100.0), ("b", 100, 150.0)]);
         assert_eq!(mixed.word, ClaimWord::Depends);
+    }
+
+    /// Stores of each class have an outcome of their own. Else a claim is decided by those of one
+    /// class, and of all others nothing is known.
+    #[test]
+    fn a_claim_on_stores_looks_at_the_rows_of_all_classes() {
+        let rates = [("a", 30, 900.0), ("b", 30, 100.0), ("c", 30, 50.0)];
+        let becomes = |contender: &str, against: [&str; 2]| {
+            let against = against.map(String::from).into();
+            let mut run =
+                run_with(Claim { contender: contender.into(), against, ..claim() }, &rates);
+            for (contender, lost) in [("a", 9), ("b", 0), ("c", 0)] {
+                run.durability.push(cut_off(contender, [Some(lost); 3]));
+            }
+            conclude(&mut run);
+            run.claims.remove(0)
+        };
+        let in_memory = becomes("a", ["b", "c"]);
+        assert_eq!(in_memory.word, ClaimWord::NotKnown, "a store that loses all beats no other");
+        assert_eq!(stands(&in_memory), [("b", Beside::NotRanked), ("c", Beside::NotRanked)]);
+        let on_disk = becomes("b", ["c", "a"]);
+        assert_eq!(stands(&on_disk), [("c", Beside::Behind), ("a", Beside::NotRanked)]);
     }
 
     /// Six blocks in which `a` is as fast as `b` on the average, but for such noise.

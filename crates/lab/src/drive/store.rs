@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::keys::{Keys, KeysPhase, Operation};
 use load::plan::{Target, Until, Workload};
 use load::read_back::KeysDue;
+use load::{PRELOADED_WITHIN, Stop, in_time};
 use procfs::Current;
 use result::evidence::{AfterCrash, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -29,12 +28,6 @@ use crate::study::contender::Speaks;
 
 /// Time for a store to say what it has.
 const WITHIN: Duration = Duration::from_secs(5);
-
-/// The longest that the writing of all keys may take before the work: 5,000,000 of them at 3,000 a
-/// second.
-const FILLED_WITHIN: Duration = Duration::from_secs(30 * 60);
-/// How often an order to stop is looked for meanwhile.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The load generator, for stores.
 #[derive(Debug, Clone)]
@@ -69,9 +62,10 @@ impl WorkDriver for StoreDriver {
         let Some(plan) = self.plan(on, what)?.preload() else { return Ok(Filled::Nothing) };
         let Until::Requests(keys) = plan.until else { return Ok(Filled::Nothing) };
         let mut loading = Loading::prepare(on, what, plan)?;
-        let (seen, is_late) = in_time(FILLED_WITHIN, stop, |stop| loading.offer(stop, &mut |_| {}));
+        let (seen, is_late) =
+            in_time(PRELOADED_WITHIN, stop, |stop| loading.offer(stop, &mut |_| {}));
         if is_late {
-            let minutes = FILLED_WITHIN.as_secs() / 60;
+            let minutes = PRELOADED_WITHIN.as_secs() / 60;
             return Ok(Filled::Failed(format!(
                 "it hadn't acknowledged the {keys} writes that have to be there before the work \
                  within {minutes} min"
@@ -154,28 +148,6 @@ impl StoreDriver {
             ..load::Plan::new(Target { address, authority: address.to_string(), path }, Vec::new())
         })
     }
-}
-
-/// Has a piece of work stopped where an order says so, or when its time is over; whether that was
-/// so.
-fn in_time<T>(within: Duration, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> (T, bool) {
-    let own = Stop::default();
-    let (done, is_done) = mpsc::channel::<()>();
-    let began = Instant::now();
-    let did = std::thread::scope(|scope| {
-        let to_stop = own.clone();
-        scope.spawn(move || {
-            while is_done.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if stop.asked() || began.elapsed() > within {
-                    to_stop.now();
-                }
-            }
-        });
-        let did = work(&own);
-        drop(done);
-        did
-    });
-    (did, own.asked() && !stop.asked())
 }
 
 /// That not all keys could be written, with the most frequent reason.
@@ -355,21 +327,6 @@ mod tests {
             are_there,
             evicts: false,
         }
-    }
-
-    /// Else a store that takes a second a write is waited for for weeks.
-    #[test]
-    fn what_takes_too_long_is_stopped_and_told_from_an_order_to_stop() {
-        let until_stopped = |stop: &Stop| {
-            while !stop.asked() {
-                std::thread::yield_now();
-            }
-        };
-        let stop = Stop::default();
-        assert!(in_time(Duration::ZERO, &stop, until_stopped).1);
-        assert_eq!(in_time(FILLED_WITHIN, &stop, |_| 7), (7, false));
-        stop.now();
-        assert!(!in_time(FILLED_WITHIN, &stop, until_stopped).1);
     }
 
     /// Else a store that lost keys, or never had them, would pass for one that has all.

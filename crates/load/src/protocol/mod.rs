@@ -78,6 +78,12 @@ pub(crate) trait Protocol: Send + Sync {
         false
     }
 
+    /// What these bytes, which nobody asked for, say where a server refuses a connection by them:
+    /// in its words, with what can be done.
+    fn refusal(&self, _bytes: &[u8]) -> Option<String> {
+        None
+    }
+
     /// Whether a server says by such an answer that it ends a connection on which it saw no
     /// request, as it does after a while.
     fn is_farewell(_kind: AnswerKind) -> bool {

@@ -28,6 +28,13 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 if bytes.is_empty() {
                     return;
                 }
+                if !slots.connection(slot).is_used
+                    && let Some(example) = protocol.refusal(bytes)
+                {
+                    let fault = Fault { kind: ErrorKind::ServerError, example };
+                    record.connect_failed(&fault, at);
+                    return self.lost(slot, &fault, at);
+                }
                 let fault = note_unasked(protocol, record, bytes, at);
                 return self.lost(slot, &fault, at);
             };

@@ -112,6 +112,11 @@ impl Connects {
         self.waiting.front().copied()
     }
 
+    /// The slots that wait, and how many are being connected.
+    pub(crate) fn books(&self) -> (impl Iterator<Item = Slot>, u32) {
+        (self.waiting.iter().copied(), self.under_way)
+    }
+
     /// A slot wants a connection.
     pub(crate) fn want(&mut self, slot: Slot) {
         self.waiting.push_back(slot);

@@ -54,6 +54,17 @@ impl Line {
         }
     }
 
+    /// Whether each slot that stands here is marked so, and no other: one that is marked and stands
+    /// nowhere takes no request any more, and one that stands here twice takes two at once.
+    pub(crate) fn agrees_with<C: Default>(&self, slots: &Slots<C>) -> bool {
+        let idle = (0..slots.count()).filter(|&slot| slots.is_idle(slot)).count();
+        let partly = self.is_partly.iter().filter(|is_partly| **is_partly).count();
+        idle == self.idle.len()
+            && partly == self.partly.len()
+            && self.idle.iter().all(|&slot| slots.is_idle(slot))
+            && self.partly.iter().all(|&slot| self.is_partly[slot as usize])
+    }
+
     /// A slot's connection has ended, and none is made until a request needs it.
     pub(crate) fn enter_ended(&mut self, slot: Slot) {
         self.ended.push(slot);
@@ -163,5 +174,29 @@ mod tests {
         slots.pop(1);
         line.enter(1, &mut slots);
         assert_eq!(take(&mut line, &mut slots), Some(Place::Open(1)));
+    }
+
+    #[test]
+    fn a_slot_that_stands_nowhere_or_twice_is_found() {
+        for depth in [1, 2] {
+            let (mut line, mut slots) = open(3, depth);
+            for _ in 0..5 {
+                take(&mut line, &mut slots);
+                assert!(line.agrees_with(&slots));
+            }
+        }
+        let (mut line, mut slots) = open(3, 1);
+        slots.connection(1).is_idle = false;
+        assert!(!line.agrees_with(&slots), "it stands here unmarked, and may come in once more");
+        line.enter(1, &mut slots);
+        assert!(!line.agrees_with(&slots), "it stands here twice");
+        let (_, slots) = open(2, 1);
+        assert!(!Line::new(2, 1).agrees_with(&slots), "it is marked, and stands nowhere");
+        let (mut line, mut slots) = open(2, 2);
+        while line.partly.is_empty() {
+            take(&mut line, &mut slots);
+        }
+        line.partly.clear();
+        assert!(!line.agrees_with(&slots), "it has room that nobody finds");
     }
 }

@@ -194,6 +194,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         assert_eq!(on_slots, self.under_way, "a flight is on no connection, or on two");
         let open = slots.clone().filter(|&slot| self.slots.is_open(slot)).count();
         assert_eq!(open, self.open as usize, "a connection is open and isn't counted");
+        let begun = slots.clone().filter(|&slot| self.slots.is_begun(slot)).count();
+        let (waiting, under_way) = self.connects.books();
+        assert_eq!(begun, under_way as usize, "a connection is being made and isn't counted");
+        let mut waits = vec![false; slots.len()];
+        for slot in waiting {
+            let is_closed = !self.slots.is_open(slot) && !self.slots.is_begun(slot);
+            assert!(is_closed, "a slot waits for a connection that it has");
+            let waits_already = std::mem::replace(&mut waits[slot as usize], true);
+            assert!(!waits_already, "a slot waits for two connections");
+        }
+        assert!(self.line.agrees_with(&self.slots), "a connection is free, and stands in no line");
         let open = |(slot, _): &(Slot, _)| self.slots.is_open(*slot);
         for (slot, outbox) in slots.zip(&self.outboxes).filter(open) {
             assert!(

@@ -97,6 +97,16 @@ impl<C: Default> Slots<C> {
         self.states[slot as usize] == State::Open
     }
 
+    /// Whether a slot's connection is being made.
+    pub(crate) fn is_begun(&self, slot: Slot) -> bool {
+        matches!(self.states[slot as usize], State::Connecting(_) | State::Opening { .. })
+    }
+
+    /// Whether a slot stands among those on which nothing is asked.
+    pub(crate) fn is_idle(&self, slot: Slot) -> bool {
+        self.connections[slot as usize].is_idle
+    }
+
     pub(crate) fn connection(&mut self, slot: Slot) -> &mut Connection<C> {
         &mut self.connections[slot as usize]
     }

@@ -200,8 +200,11 @@ fn a_connection_that_is_made_for_a_request_is_of_its_phase() {
 }
 
 #[test]
-fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept() {
-    for (keep_alive, cut) in [(true, 1), (false, 0)] {
+fn connections_that_the_server_ends_in_order_were_cut_if_they_were_to_be_kept() {
+    // A request that is due at once is on the first.
+    let idle = vec![vec![Event::Connected(0), Event::Connected(1)], vec![Event::Ended(1)]];
+    let asked = vec![vec![Event::Connected(0)], vec![bid_farewell(0)]];
+    for (keep_alive, waits, cut) in [(true, idle, 1), (false, asked, 0)] {
         let plan = Plan {
             arrivals: Arrivals::Constant(10.0),
             until: Until::Elapsed(30 * MS),
@@ -209,9 +212,7 @@ fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept(
             keep_alive,
             ..plan(2)
         };
-        // A request that is due at once is on the first.
-        let mut waits =
-            [vec![Event::Connected(0), Event::Connected(1)], vec![Event::Ended(1)]].into_iter();
+        let mut waits = waits.into_iter();
         let (seen, _) = run(&plan, Duration::ZERO, || {
             let events = waits.next().unwrap_or_default();
             events.into_iter().map(|event| (Duration::ZERO, event)).collect()

@@ -89,7 +89,8 @@ fn lines(
 fn name(run: &Run, row: &ExportedRow) -> String {
     let setting = &row.outcome.setting;
     let own = format!("contender={}/cores={}", word(&row.row.contender), cores(setting));
-    let parts = [own].into_iter().chain(keyed(run, setting)).collect::<Vec<_>>().join("/");
+    let parts = [own].into_iter().chain(keyed(run, setting)).chain(row.class_keyed(run));
+    let parts = parts.collect::<Vec<_>>().join("/");
     // A capital letter has to come first.
     without_processors(format!("Benchmark{}/{parts}", sentence_case(&word(&run.study.name))))
 }

@@ -11,7 +11,8 @@ use super::rows::{
 use crate::text::visible;
 
 /// The labels that every sample may have.
-const OWN_LABELS: [&str; 7] = ["study", "contender", "cores", "pace", "verdict", "bound", "stat"];
+const OWN_LABELS: [&str; 8] =
+    ["study", "contender", "cores", "pace", "class", "verdict", "bound", "stat"];
 
 /// A gauge a figure. Its label `stat` says whether a sample is the median or an end of the
 /// interval, its label `verdict` what the checks say, and `bound` that it is only a lower bound.
@@ -54,7 +55,8 @@ fn stats(point: &ExportedFigure) -> impl Iterator<Item = (&'static str, f64)> {
 
 /// All labels of a figure but what its samples differ by.
 fn labels(run: &Run, point: &ExportedFigure, dimensions: &BTreeMap<&str, String>) -> String {
-    let (row, setting) = (point.of.row, &point.of.outcome.setting);
+    let row_of = point.of;
+    let (row, setting) = (row_of.row, &row_of.outcome.setting);
     let mut labels = vec![
         ("study", run.study.name.clone()),
         ("contender", row.contender.clone()),
@@ -63,6 +65,7 @@ fn labels(run: &Run, point: &ExportedFigure, dimensions: &BTreeMap<&str, String>
     let values = setting.values.iter();
     labels.extend(values.map(|(id, value)| (&*dimensions[&**id], value.to_string())));
     labels.extend(pace(setting.pace).map(|pace| ("pace", pace)));
+    labels.extend(row_of.class(run).map(|class| ("class", class)));
     labels.push(("verdict", row.verdict.word().replace(' ', "_")));
     labels.extend(point.estimate.at_least.then(|| ("bound", "lower".into())));
     let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));

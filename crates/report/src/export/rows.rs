@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use result::Run;
+use result::durability::Class;
 use result::figure::{Figure, Unit};
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::{Cores, Pace, Setting};
 
 use crate::distinct::distinct;
+use crate::sections::classes;
 
 /// What a word isn't made of. Two that differ never have the same word.
 const UNFIT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
@@ -18,7 +20,7 @@ const UNFIT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 const BOUND: &str = "at least";
 
 /// The keys of a path that aren't a dimension's.
-const OWN_KEYS: [&str; 3] = ["contender", "cores", "rate"];
+const OWN_KEYS: [&str; 4] = ["contender", "cores", "rate", "class"];
 
 /// A contender's row that stands, under its setting.
 pub(super) struct ExportedRow<'a> {
@@ -83,7 +85,25 @@ impl<'a> ExportedRow<'a> {
         let own = [word(&run.study.name), word(&self.row.contender)];
         let setting = &self.outcome.setting;
         let rest = [cores(setting).to_string()].into_iter().chain(keyed(run, setting));
-        own.into_iter().chain(rest).collect::<Vec<_>>().join("/")
+        own.into_iter().chain(rest).chain(self.class_keyed(run)).collect::<Vec<_>>().join("/")
+    }
+
+    /// What the stores of its outcome survive, where they are stores: `power`, or `open-none-to-power`
+    /// where that isn't known.
+    pub(super) fn class(&self, run: &Run) -> Option<String> {
+        let classes = classes(run, self.outcome)?;
+        Some(match classes.known() {
+            Some(known) => known.name().into(),
+            None => {
+                let least = classes.least.unwrap_or(Class::None);
+                format!("open-{}-to-{}", least.name(), classes.most.name())
+            }
+        })
+    }
+
+    /// The same with its key: points of stores that survive unlike things are no one's series.
+    pub(super) fn class_keyed(&self, run: &Run) -> Option<String> {
+        self.class(run).map(|class| format!("class={class}"))
     }
 }
 

@@ -53,7 +53,7 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
             @if figures::has_times(run) { li { (caveats::GOOD_ANSWERS) } }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
-            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of the two rates behind the share is a bound." }
+            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: the share is a bound too, since one of the two rates that it compares is a lower bound." }
             @if caveats::shares_memory(run) { li { (caveats::SHARED_MEMORY) } }
             @if caveats::has_more_bytes(run) { li { (caveats::MORE_BYTES) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }

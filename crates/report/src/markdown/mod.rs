@@ -34,7 +34,8 @@ use crate::units;
 const MARKS: &str = "(a–b) is the 95 % interval. \\[a–b\\] is the lowest and highest block, where there are \
     too few blocks for an interval. ≥ before a rate: the client was the limit, so the rate is a lower \
     bound. ≥ before a time: requests without an answer are in it. ≥ or ≤ before a share of the best: \
-    one of the two rates behind the share is a bound. ~~Struck out~~: invalid, and not ranked.";
+    the share is a bound too, since one of the two rates that it compares is a lower bound. \
+    ~~Struck out~~: invalid, and not ranked.";
 
 /// What GitHub takes in an issue or a comment is 65,536 characters.
 const CHARS_MAX: usize = 65_000;

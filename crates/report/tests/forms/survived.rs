@@ -1,6 +1,7 @@
 //! What stores survive, in every form of the report.
 
-use report::{Terminal, html, markdown, terminal, terminal_brief};
+use report::export::{Format, export};
+use report::{Terminal, badge, html, markdown, terminal, terminal_brief};
 use result::Run;
 use result::durability::{Class, Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::evidence::OperationSeen;
@@ -142,6 +143,52 @@ fn a_class_of_which_a_rung_wasnt_checked_is_told_as_open_everywhere() {
         assert!(!text.contains("none lost when"), "{form}: {text}");
     }
     assert!(!html(&run).contains(CHART), "what is lost for a rate isn't known");
+}
+
+/// Else a store that loses everything has the name, the chart and the badge of one that waits for
+/// its disk.
+#[test]
+fn a_badge_and_exports_say_what_a_store_survives() {
+    let mut run = fixture::stores();
+    let of = |run: &mut Run, classes: (Option<Class>, Class)| {
+        for outcome in &mut run.outcomes {
+            (outcome.class, outcome.class_at_most) = (classes.0, Some(classes.1));
+        }
+        let texts = Format::ALL.map(|format| {
+            let files = export(run, format).files.into_iter();
+            (format, files.map(|(_, text)| text).collect::<String>())
+        });
+        (badge(run), texts)
+    };
+    for (classes, survives, class) in [
+        ((Some(Class::None), Class::None), "nothing", "none"),
+        ((Some(Class::Power), Class::Power), "a power cut", "power"),
+        (
+            (Some(Class::Process), Class::Power),
+            "its own crash, and perhaps a power cut",
+            "open-process-to-power",
+        ),
+        ((None, Class::Power), "not known", "open-none-to-power"),
+    ] {
+        let (badge, texts) = of(&mut run, classes);
+        assert!(badge.contains(&format!("; survives: {survives}\"")), "{badge}");
+        for (format, text) in texts {
+            let is_point = |line: &&str| line.contains("nginx-return");
+            let mut points = text.lines().filter(is_point).peekable();
+            assert!(points.peek().is_some(), "{}: {text}", format.word());
+            let (path, label) = (format!("/class={class}"), format!("class=\"{class}\""));
+            let has = |line: &str| line.contains(&path) || line.contains(&label);
+            assert!(points.all(has), "{}, {class}: {text}", format.word());
+        }
+    }
+    for outcome in &mut run.outcomes {
+        (outcome.class, outcome.class_at_most) = (None, None);
+    }
+    assert!(badge(&run).contains("survives: not known"), "it is a store: {}", badge(&run));
+    run.durability.clear();
+    assert!(!badge(&run).contains("survives"), "it is no store");
+    let text: String = export(&run, Format::Go).files.into_iter().map(|(_, text)| text).collect();
+    assert!(!text.contains("class="), "it is no store: {text}");
 }
 
 /// A rate that doesn't stand costs nothing that anybody could name.

@@ -348,6 +348,16 @@ fn how_a_contenders_processes_are_found_and_a_port_that_may_be_taken_are_told() 
     assert_eq!(only(&checkup), "note: a contender's port: every port is given to clients");
 }
 
+/// Else the figures of a store that waits for its disk are found invalid only after the run.
+#[test]
+fn data_of_stores_in_memory_are_told_with_what_to_do() {
+    let mut checkup = after(|_| {});
+    checkup.data = ("/dev/shm".into(), Some(FileSystem { name: "tmpfs".into(), in_memory: true }));
+    let line = only(&checkup);
+    let says = "note: data of stores: in /dev/shm, on tmpfs. There a sync costs nothing";
+    assert!(line.starts_with(says) && line.contains("`TMPDIR`"), "{line}");
+}
+
 #[test]
 fn epoll_and_leftovers_are_told_and_harm_nothing() {
     let mut checkup = after(|_| {});

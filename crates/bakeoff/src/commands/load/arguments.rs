@@ -738,6 +738,7 @@ pub mod tests {
             &["--cpus", "0-"],
             &["--cpus", "60000"],
             &["-X", "CONNECT"],
+            &["-X", "head"],
             &["-H", "no colon"],
             &["-H", "bad name: x"],
             &["-H", "Content-Length: 5"],

@@ -34,11 +34,12 @@ mod words;
 
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use load::outcome::{ErrorKind, Outcome};
 use load::plan::Until;
 use load::verdict::condition::Condition;
-use load::{Plan, Stop};
+use load::{PRELOADED_WITHIN, Plan, Stop};
 use report::text::visible;
 use report::units;
 
@@ -76,8 +77,8 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
 
     let mut clients = Clients::of(arguments, &plan)?;
     if let Some(preload) = plan.preload() {
-        let outcome = clients.offer(&preload, &stop, arguments.quiet)?.whole()?.outcome;
-        self::preloaded(&preload, &outcome, &mut output)?;
+        let clients = (&mut clients, arguments.quiet);
+        self::preload(&preload, PRELOADED_WITHIN, clients, &stop, &mut output)?;
     }
     if let Some(condition) = &arguments.find_rate {
         let searched = (&plan, condition);
@@ -138,12 +139,23 @@ fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
     failures.next().map(|failure| failure.exit)
 }
 
-/// Tells of a load that was to write all keys of a store. What isn't there can't be read.
-fn preloaded(plan: &Plan, outcome: &Outcome, output: &mut Output) -> Result<(), Failure> {
+/// Has all keys of a store written within so long, and tells of it. What isn't there can't be read.
+fn preload(
+    plan: &Plan,
+    within: Duration,
+    (clients, quiet): (&mut Clients, bool),
+    stop: &Stop,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (offered, is_late) = load::in_time(within, stop, |stop| clients.offer(plan, stop, quiet));
+    let outcome = &offered?.whole()?.outcome;
     output.print(&summary::preload(plan, outcome));
-    let account = &outcome.account;
+    let written = outcome.account.good;
     match plan.until {
-        Until::Requests(keys) if account.good < keys && !outcome.interrupted => {
+        Until::Requests(keys) if written < keys && is_late => {
+            Err(Failure { exit: Exit::Unanswered, sentence: too_slow(within, written, keys) })
+        }
+        Until::Requests(keys) if written < keys && !outcome.interrupted => {
             let elsewhere = other_family(plan, outcome);
             let elsewhere = elsewhere.map_or_else(String::new, |it| format!("; {it}"));
             let sentence = not_all_acknowledged(outcome, keys) + &elsewhere;
@@ -151,6 +163,17 @@ fn preloaded(plan: &Plan, outcome: &Outcome, output: &mut Output) -> Result<(), 
         }
         _ => Ok(()),
     }
+}
+
+/// That a preload took too long, how far it came, and what to do about it.
+fn too_slow(within: Duration, written: u64, keys: u64) -> String {
+    format!(
+        "the store acknowledged {} of {} keys within {}, which is the longest that a preload may \
+         take. Take fewer keys (--keys), or say that they needn't be there (--no-preload)",
+        units::whole(written),
+        units::whole(keys),
+        humantime::format_duration(within),
+    )
 }
 
 /// Why a preload ended before all keys of a store were written, and what to do about it.
@@ -195,5 +218,44 @@ fn judged(arguments: &LoadArguments, plan: Plan, offered: Offered) -> Run {
         hosts,
         concerns,
         outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::arguments::tests::parse;
+    use super::*;
+
+    /// Else five million keys of a store that takes a second for each are waited for for weeks.
+    #[test]
+    fn a_preload_that_takes_too_long_ends_and_says_how_far_it_came() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        // It acknowledges three of the writes that lie before it, and none after.
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for mut connection in listener.incoming().flatten() {
+                let _ = connection.read(&mut [0; 1]);
+                let _ = connection.write_all(&b"+OK\r\n".repeat(3));
+                kept.push(connection);
+            }
+        });
+        let line = [&*url, "--keys", "5M", "-c", "1", "-t", "1", "--timeout", "10m"];
+        let plan = parse(&line).unwrap().plan().unwrap().preload().unwrap();
+        let stop = Stop::default();
+        // A busy machine may not come to the first write within a second.
+        let has_come_so_far = [1, 4, 16].into_iter().any(|seconds| {
+            let (within, clients) = (Duration::from_secs(seconds), (&mut Clients::Here, true));
+            let told = preload(&plan, within, clients, &stop, &mut Output::to_nobody());
+            let told = told.expect_err("five million keys were not written");
+            assert_eq!(told.exit, Exit::Unanswered);
+            assert!(told.sentence.contains("(--keys)"), "{}", told.sentence);
+            let says = format!("the store acknowledged 3 of 5,000,000 keys within {seconds}s");
+            told.sentence.starts_with(&says)
+        });
+        assert!(has_come_so_far, "it doesn't say that three writes were acknowledged");
     }
 }

@@ -452,6 +452,11 @@ fn connections(run: &Run) -> Option<String> {
         whole(connections.answers_min),
         whole(connections.answers_max),
     );
+    if let Some(first) = &run.outcome.firsts.failed {
+        // A server may have said it.
+        let example = text::visible(&first.what.1);
+        let _ = write!(all, "\n             the first that failed: {example}");
+    }
     if connections.resent > 0 {
         let resent = whole(connections.resent);
         let _ = write!(all, "\n             {resent} requests asked again on a new connection");

@@ -88,11 +88,20 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     matches!(word, Some(b"ERROR" | b"SERVER_ERROR" | b"CLIENT_ERROR"))
 }
 
-/// What a refusal of a meta command means for who asked, where its words alone don't tell.
+/// What a refusal means for who asked, where its words alone don't tell.
 pub(super) fn advice(refusal: &[u8]) -> &'static str {
+    if refusal.starts_with(b"ERROR Too many open connections") {
+        ": it takes fewer connections; raise its limit (memcached -c), or ask for fewer (-c)"
+    } else {
+        ""
+    }
+}
+
+/// The same of a meta command.
+pub(super) fn advice_on_meta(refusal: &[u8]) -> &'static str {
     match refusal {
         b"ERROR" => ": it knows no meta commands, as memcached before 1.6; leave --meta out",
-        _ => "",
+        other => advice(other),
     }
 }
 

@@ -325,12 +325,18 @@ impl Protocol for Store {
     }
 
     fn is_last_word(&self, bytes: &[u8]) -> bool {
-        match self.dialect {
-            Dialect::Resp(_) => bytes.starts_with(b"-"),
+        self.refusal(bytes).is_some()
+    }
+
+    fn refusal(&self, bytes: &[u8]) -> Option<String> {
+        let (line, _) = line(bytes).ok()??;
+        let words = match self.dialect {
+            Dialect::Resp(_) => line.strip_prefix(b"-"),
             Dialect::MemcachedText | Dialect::MemcachedMeta => {
-                line(bytes).is_ok_and(|it| it.is_some_and(|(line, _)| memcached::is_refusal(line)))
+                Some(line).filter(|line| memcached::is_refusal(line))
             }
-        }
+        }?;
+        Some(format!("the server says: \"{}\"{}", show(words), self.advice(words)))
     }
 
     fn end(&mut self, on: &mut StoreConnection, _of: Asked) -> Fed {
@@ -350,6 +356,15 @@ impl Protocol for Store {
 }
 
 impl Store {
+    /// What a refusal means for who asked.
+    fn advice(&self, refusal: &[u8]) -> &'static str {
+        match self.dialect {
+            Dialect::Resp(_) => resp::advice(refusal),
+            Dialect::MemcachedText => memcached::advice(refusal),
+            Dialect::MemcachedMeta => memcached::advice_on_meta(refusal),
+        }
+    }
+
     /// What an answer that is whole counts as.
     fn worth(
         &mut self,
@@ -360,12 +375,7 @@ impl Store {
         let reply = match answer {
             Answer::Refused(words) => {
                 let words = &bytes[words];
-                let advice = match self.dialect {
-                    Dialect::Resp(_) => resp::advice(words),
-                    Dialect::MemcachedText => "",
-                    Dialect::MemcachedMeta => memcached::advice(words),
-                };
-                Reply::Refused { words, advice }
+                Reply::Refused { words, advice: self.advice(words) }
             }
             Answer::Stored => Reply::Stored,
             Answer::Removed(was_there) => Reply::Removed { was_there },

@@ -403,6 +403,25 @@ fn a_servers_refusal_is_told_in_its_words() {
     }
 }
 
+/// Else a store that takes no more connections seems to send bytes that nobody asked for.
+#[test]
+fn what_a_store_says_before_it_is_asked_is_a_refusal_only_where_it_refuses() {
+    let resp = || Dialect::Resp(Resp::default());
+    for (dialect, bytes, words) in [
+        (resp(), &b"-ERR max number of clients reached\r\n"[..], Some("ERR max number")),
+        (resp(), b"+OK\r\n", None),
+        (resp(), b"ERROR Too many open connections\r\n", None),
+        (Dialect::MemcachedText, b"ERROR Too many open connections\r\n", Some("ERROR Too many")),
+        (Dialect::MemcachedMeta, b"ERROR Too many open connections\r\n", Some("ERROR Too many")),
+        (Dialect::MemcachedText, b"STORED\r\n", None),
+        (Dialect::MemcachedText, b"ERROR without an end", None),
+    ] {
+        let told = store(&Keys { dialect, ..keys() }).refusal(bytes);
+        assert_eq!(told.is_some(), words.is_some(), "{told:?}");
+        assert!(words.is_none_or(|words| told.unwrap().contains(&format!("\"{words}"))));
+    }
+}
+
 /// A server that says that four gigabytes follow is not waited for.
 #[test]
 fn a_length_that_no_value_has_ends_the_connection() {
@@ -760,5 +779,10 @@ fn a_refusal_says_what_can_be_done_about_it() {
         assert!(told.contains(advice), "{refusal} is told without a way out: {told:?}");
     }
     assert_eq!(super::resp::advice(b"ERR syntax error"), "", "advice that doesn't fit");
-    assert!(super::memcached::advice(b"ERROR").contains("leave --meta out"));
+    assert!(super::memcached::advice_on_meta(b"ERROR").contains("leave --meta out"));
+    assert_eq!(super::memcached::advice(b"ERROR"), "", "no meta command was asked");
+    for advice in [super::memcached::advice, super::memcached::advice_on_meta] {
+        let told = advice(b"ERROR Too many open connections");
+        assert!(told.contains("(-c)"), "{told:?}");
+    }
 }
