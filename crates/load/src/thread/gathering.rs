@@ -21,12 +21,16 @@ const ANSWERS: RangeInclusive<u32> = 8..=16;
 /// The longest that is waited for more than one.
 const WITHIN_NS_MAX: u64 = 50_000;
 
-/// What a thread with so many connections gathers where answers usually take so long.
+/// The shortest time that the kernel can be told: with none it would wait for all of them.
+const WITHIN_NS_MIN: u64 = 1_000;
+
+/// What a thread with so many connections gathers where answers usually take so long; 0 says that
+/// none has come yet.
 pub(crate) fn gathering(connections: u32, usual_service_ns: u64) -> Option<Gathering> {
     let events = (connections / PART).min(*ANSWERS.end());
     let within = (usual_service_ns / u64::from(PART)).min(WITHIN_NS_MAX);
     let gathering = Gathering { events, within: Duration::from_nanos(within) };
-    ANSWERS.contains(&events).then_some(gathering)
+    (ANSWERS.contains(&events) && within >= WITHIN_NS_MIN).then_some(gathering)
 }
 
 #[cfg(test)]
@@ -38,6 +42,7 @@ mod tests {
         for few in [1, 30, 199] {
             assert_eq!(gathering(few, 10_000_000), None, "of {few} too few may be gathered");
         }
+        assert_eq!(gathering(1_000, 0), None, "nobody knows yet how long an answer takes");
         for (connections, service_us) in [(200, 100), (1_000, 9_000), (5_000, 1 << 30)] {
             let Gathering { events, within } = gathering(connections, service_us * 1_000).unwrap();
             assert!(events * PART <= connections && events <= 16, "{events} of {connections}");
