@@ -569,11 +569,26 @@ impl Backend for Uring<'_> {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::sync::mpsc::{self, Sender};
 
     use super::*;
     use crate::pace::clock::Clock;
+
+    /// That of so many kept connections, each of which sends a byte at a time.
+    fn setup(address: SocketAddr, slots: Slot) -> Setup {
+        Setup {
+            clock: Clock::start(),
+            address,
+            slots,
+            one_shot: false,
+            overlapping: false,
+            request_bytes_max: 1,
+            stamped: 0,
+            stamped_bytes: 0,
+            wake: None,
+        }
+    }
 
     /// Tasks of the whole machine that wait for a disk now, as far as the kernel can tell.
     fn blocked() -> u32 {
@@ -593,17 +608,7 @@ mod tests {
         }
         let wait_in_a_ring = |about_to_wait: Sender<()>| {
             let mut ring = Ring::new(1).unwrap();
-            let setup = Setup {
-                clock: Clock::start(),
-                address,
-                slots: 1,
-                one_shot: false,
-                overlapping: false,
-                request_bytes_max: 1,
-                stamped: 0,
-                stamped_bytes: 0,
-                wake: None,
-            };
+            let setup = setup(address, 1);
             let mut backend = Uring::new(&mut ring, setup).unwrap();
             backend.connect(0, None).unwrap();
             while backend.next().is_none() {
@@ -634,17 +639,7 @@ mod tests {
     fn what_is_queued_for_a_connection_that_was_closed_reads_nothing_of_another() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let setup = Setup {
-            clock: Clock::start(),
-            address,
-            slots: 1,
-            one_shot: true,
-            overlapping: false,
-            request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
-            wake: None,
-        };
+        let setup = Setup { one_shot: true, ..setup(address, 1) };
         let Ok(mut ring) = Ring::new(1) else {
             return crate::skipped::skipped("this kernel has no io_uring for it");
         };
@@ -677,17 +672,7 @@ mod tests {
     #[test]
     fn a_wait_ends_with_as_many_events_as_are_gathered_or_a_while_after_it_began() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let setup = Setup {
-            clock: Clock::start(),
-            address: listener.local_addr().unwrap(),
-            slots: 3,
-            one_shot: false,
-            overlapping: false,
-            request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
-            wake: None,
-        };
+        let setup = setup(listener.local_addr().unwrap(), 3);
         let Ok(mut ring) = Ring::new(3) else {
             return crate::skipped::skipped("this kernel has no io_uring for it");
         };
@@ -729,17 +714,7 @@ mod tests {
     fn a_backlog_comes_with_one_look() {
         const SLOTS: u32 = 200;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let setup = Setup {
-            clock: Clock::start(),
-            address: listener.local_addr().unwrap(),
-            slots: SLOTS,
-            one_shot: false,
-            overlapping: false,
-            request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
-            wake: None,
-        };
+        let setup = setup(listener.local_addr().unwrap(), SLOTS);
         let Ok(mut ring) = Ring::new(SLOTS) else {
             return crate::skipped::skipped("this kernel has no io_uring for it");
         };

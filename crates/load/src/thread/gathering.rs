@@ -6,7 +6,7 @@
 //! usual service time that is as small as the part of all answers under way that they are (Little's
 //! law). With few requests under way that part would show in what is measured: nothing is gathered
 //! there. Nor is it in an open loop: a request that is due is sent then, and no answer makes
-//! another one wait.
+//! another one wait. With a connection a request it wasn't measured, and isn't done.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -20,7 +20,6 @@ const PART: u32 = 25;
 const ANSWERS: RangeInclusive<u32> = 8..=16;
 /// The longest that is waited for more than one.
 const WITHIN_NS_MAX: u64 = 50_000;
-
 /// The shortest time that the kernel can be told: with none it would wait for all of them.
 const WITHIN_NS_MIN: u64 = 1_000;
 

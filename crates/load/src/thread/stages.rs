@@ -201,9 +201,11 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         }
     }
 
-    /// Has answers of a closed loop gathered by what those of this second usually took.
+    /// Has answers of a closed loop on kept connections gathered by what those of this second
+    /// usually took.
     fn gather(&mut self) {
-        if self.turns.is_open_loop() || self.now() < self.offering.next_look {
+        let is_for_it = self.plan.keep_alive && !self.turns.is_open_loop();
+        if !is_for_it || self.now() < self.offering.next_look {
             return;
         }
         self.offering.next_look += SECOND_NS;

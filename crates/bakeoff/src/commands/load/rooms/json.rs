@@ -1,6 +1,5 @@
 //! A run with robots as scripts read it; documented field by field in docs/load-json.md.
 
-use histogram::Histogram;
 use load::outcome::deliveries::DeliveriesSeen;
 use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
 use serde::Serialize;
@@ -97,7 +96,6 @@ struct CpuOfRobots {
 /// The document of a run with robots.
 pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
     let outcome = &run.outcome;
-    let times = |histogram: &Histogram<u64>| exact(histogram);
     RobotsDocument {
         version: VERSION,
         plan: plan(&run.url, &run.plan),
@@ -112,11 +110,11 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
         delivery_us: distribution(&outcome.response),
         until_all_us: distribution(&seen.until_all),
-        first_to_last_us: times(&seen.first_to_last),
-        lateness_us: times(&outcome.lateness),
-        seen_late_us: times(&outcome.seen_late),
-        connect_us: times(&outcome.connect),
-        open_us: times(&outcome.opening),
+        first_to_last_us: exact(&seen.first_to_last),
+        lateness_us: exact(&outcome.lateness),
+        seen_late_us: exact(&outcome.seen_late),
+        connect_us: exact(&outcome.connect),
+        open_us: exact(&outcome.opening),
         errors: &outcome.account.errors,
         per_second: &outcome.seconds,
         cpu: cpu(outcome),
