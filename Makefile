@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-closed elsewhere hosts measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load ladder older bench-bodies bench-memory bench-robots bench-closed elsewhere hosts measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -117,7 +117,7 @@ bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare
 	$(proof) speed $(or $(ARGS),--write docs/measured/speed.md)
 
 ladder: proof ## what each step of a request costs: the bare loop, with stamps, with requests under way, with books, bakeoff
-	$(proof) speed --ladder $(or $(ARGS),--rounds 15 --modes keep-alive --write docs/measured/ladder.md)
+	$(proof) speed --ladder $(or $(ARGS),--rounds 15 --connections 30,1000,5000 --write docs/measured/ladder.md)
 
 older: ## bakeoff as it was at REV, for `make bench-load ARGS='--older target/older/REV'` (REV=HEAD~10)
 	@test -n "$(REV)" || { echo "make older REV=REVISION" >&2; exit 2; }
@@ -133,6 +133,9 @@ bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB
 
 bench-memory: proof ## memory a connection, up to 10,000 connections
 	$(proof) memory $(or $(ARGS),--write docs/measured/memory.md)
+
+bench-robots: proof ## CPU a delivery and memory of thousands of robots in rooms, on one core
+	$(proof) robots $(or $(ARGS),--write docs/measured/robots.md)
 
 bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no port runs short
 	$(proof) closed $(or $(ARGS),--write docs/measured/closed.md)

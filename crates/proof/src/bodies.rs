@@ -74,7 +74,7 @@ pub fn run(arguments: &BodiesArguments, interrupt: &Interrupt) -> Result<bool, S
     let nginx = nginx::start(&place, &SIZES, interrupt)?;
     let mut measured =
         rounds::measure(&|_| &nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
-    measured.notes.extend(absent);
+    absent.into_iter().for_each(|note| measured.note(note));
 
     let mut page = Page::new("Bytes a second of large bodies", "bench-bodies");
     page.say(ABOUT);
@@ -107,7 +107,7 @@ pub fn run(arguments: &BodiesArguments, interrupt: &Interrupt) -> Result<bool, S
         }
     }
     page.say(table);
-    page.say_notes(&measured.notes);
+    page.say_notes(&measured.notes());
     if let Some(file) = &arguments.write {
         page.write(file)?;
     }

@@ -40,7 +40,7 @@ fn clients() -> Vec<Tool> {
     [false, true].into_iter().flat_map(rungs).collect()
 }
 
-/// Measures all rungs under these loads, but for pipelines, and tells what came of it.
+/// Measures all rungs under these loads, and tells what came of it.
 ///
 /// # Errors
 /// If the server can't be had, or somebody interrupts.
@@ -51,14 +51,12 @@ pub fn run(cells: &[Cell], effort: Effort, interrupt: &Interrupt) -> Result<Page
     page.say(format!("{}; {}.", effort.in_words(), place.in_words()));
     let (clients, absent) = rounds::present(&clients());
     let nginx = nginx::start(&place, &[], interrupt)?;
-    let by_mode = rounds::by_mode(cells);
-    let cells: Vec<Cell> = by_mode.iter().flat_map(|(_, cells)| cells).copied().cloned().collect();
-    let mut measured = rounds::measure(&|_| &nginx, &place, &cells, &clients, effort, interrupt)?;
-    measured.notes.extend(absent);
-    for (mode, cells) in by_mode {
+    let mut measured = rounds::measure(&|_| &nginx, &place, cells, &clients, effort, interrupt)?;
+    absent.into_iter().for_each(|note| measured.note(note));
+    for (mode, cells) in rounds::by_mode(cells) {
         say(&measured, mode, &cells, &mut page);
     }
-    page.say_notes(&measured.notes);
+    page.say_notes(&measured.notes());
     Ok(page)
 }
 

@@ -34,6 +34,7 @@ mod page;
 mod place;
 mod programs;
 mod report;
+mod robots;
 mod rounds;
 mod rung;
 mod server;
@@ -59,6 +60,7 @@ enum Command {
     Speed(speed::SpeedArguments),
     Bodies(bodies::BodiesArguments),
     Memory(memory::MemoryArguments),
+    Robots(robots::RobotsArguments),
     Closed(closed::ClosedArguments),
     Elsewhere(elsewhere::ElsewhereArguments),
     Hosts(hosts::HostsArguments),
@@ -71,6 +73,8 @@ enum Command {
     BatchingServer(batching::BatchingServerArguments),
     #[command(hide = true)]
     CalibrationServer(truth::calibration::CalibrationServerArguments),
+    #[command(hide = true)]
+    CalibrationRelay(truth::relay::CalibrationRelayArguments),
     /// Keeps a server: see `keeper`.
     #[command(hide = true, name = keeper::SUBCOMMAND)]
     Keeper,
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         Command::Rung(arguments) => rung::run(&arguments).map(|()| true),
         Command::BatchingServer(arguments) => batching::run(&arguments).map(|()| true),
         Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
+        Command::CalibrationRelay(arguments) => truth::relay::run(&arguments).map(|()| true),
         command => show(&command),
     };
     match result {
@@ -103,6 +108,7 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Speed(arguments) => speed::run(arguments, &interrupt),
         Command::Bodies(arguments) => bodies::run(arguments, &interrupt),
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
+        Command::Robots(arguments) => robots::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Elsewhere(arguments) => elsewhere::run(arguments, &interrupt),
         Command::Hosts(arguments) => hosts::run(arguments, &interrupt),
@@ -112,6 +118,7 @@ fn show(command: &Command) -> Result<bool, String> {
         | Command::Rung(_)
         | Command::BatchingServer(_)
         | Command::CalibrationServer(_)
+        | Command::CalibrationRelay(_)
         | Command::Keeper => unreachable!("these start nothing"),
     }
 }

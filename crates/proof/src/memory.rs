@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::client::Running;
+use crate::client::{Ended, Running};
 use crate::interrupt::Interrupt;
 use crate::nginx;
 use crate::page::{Page, markdown};
@@ -97,6 +97,18 @@ fn resident_kib(
     let command = tool.command(&tool.program()?, &load);
     let at_most = Duration::from_secs(u64::from(seconds) + 60);
     let running = Running::start(&command, &[place.client], at_most)?;
+    let (peak, ended) = peak_kib(running, interrupt)?;
+    let report = Report::read(&ended.success()?.output)?;
+    let established = report.connections.established;
+    if established == connections {
+        Ok(peak)
+    } else {
+        Err(format!("{established} connections were established of {connections}"))
+    }
+}
+
+/// Waits for a client; gives the most memory that it had resident, in KiB.
+pub fn peak_kib(running: Running, interrupt: &Interrupt) -> Result<(u64, Ended), String> {
     let mut peak = 0;
     // The process's own counter: that of its parent's report starts with the
     // parent's own memory.
@@ -104,13 +116,7 @@ fn resident_kib(
         interrupt.check()?;
         peak = peak.max(high_water_kib(running.pid()).unwrap_or(0));
     }
-    let report = Report::read(&running.wait(interrupt)?.success()?.output)?;
-    let established = report.connections.established;
-    if established == connections {
-        Ok(peak)
-    } else {
-        Err(format!("{established} connections were established of {connections}"))
-    }
+    Ok((peak, running.wait(interrupt)?))
 }
 
 /// The most memory that the process has had resident so far.

@@ -65,7 +65,7 @@ impl Older {
                 self.compared.push(Compared { client, load, new_cpu_us, old_cpu_us, new_by_old });
             }
         }
-        self.notes.extend(measured.notes.iter().cloned());
+        self.notes.extend(measured.notes());
         match &self.compared[first..] {
             [] => page.say("**Beside the older one:** no load was put on by both."),
             compared => {

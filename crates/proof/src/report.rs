@@ -3,7 +3,7 @@
 
 use histogram::Histogram;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -77,6 +77,81 @@ pub struct Requests {
 pub struct Keys {
     /// Keys without a value.
     pub misses: u64,
+}
+
+/// A report of robots in rooms.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Deliveries {
+    /// What robots said within the window.
+    pub messages: Messages,
+    /// The account of the window's deliveries.
+    pub deliveries: DeliveryAccount,
+    /// From when a message was due until a member had it.
+    pub delivery_us: Times,
+    /// From then until all members had it.
+    pub until_all_us: Times,
+    /// From the first member that had it to the last.
+    pub first_to_last_us: Times,
+    /// What the client spent.
+    pub cpu: DeliveryCpu,
+    /// What its threads did.
+    pub threads: Vec<RobotThread>,
+}
+
+/// What a client spent on deliveries.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct DeliveryCpu {
+    /// CPU time a delivery in µs; none if there was none.
+    pub us_per_delivery: Option<f64>,
+}
+
+/// What a thread of robots did.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct RobotThread {
+    /// CPU time by wall time.
+    pub busy_share: f64,
+}
+
+/// What robots said.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Messages {
+    /// Handed over.
+    pub sent: u64,
+}
+
+/// An account of deliveries.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct DeliveryAccount {
+    /// That came.
+    pub delivered: u64,
+    /// That didn't.
+    pub missing: u64,
+    /// Still awaited at the end.
+    pub in_flight: u64,
+    duplicates: u64,
+    out_of_order: u64,
+    leaked: u64,
+    wrong: u64,
+}
+
+impl DeliveryAccount {
+    /// What no relay may do, whatever it is.
+    pub fn wrong_in_all(&self) -> u64 {
+        self.duplicates + self.out_of_order + self.leaked + self.wrong
+    }
+}
+
+impl Deliveries {
+    /// Reads one.
+    pub fn read(output: &str) -> Result<Deliveries, String> {
+        read(output)
+    }
+}
+
+/// Reads a report of some kind.
+fn read<R: DeserializeOwned>(output: &str) -> Result<R, String> {
+    serde_json::from_str(output)
+        .map_err(|error| format!("bakeoff's report is not as it is documented: {error}"))
 }
 
 /// An account of requests.
@@ -159,8 +234,7 @@ impl Counted {
 impl Report {
     /// Reads one.
     pub fn read(output: &str) -> Result<Report, String> {
-        serde_json::from_str(output)
-            .map_err(|error| format!("bakeoff's report is not as it is documented: {error}"))
+        read(output)
     }
 
     /// Whether it warns of this.

@@ -164,13 +164,39 @@ pub struct Measured<C = Cell, T = Tool> {
     samples: BTreeMap<(C, T), Series>,
     /// Clients that refused a load, which they aren't put to again.
     refused: BTreeSet<(C, T)>,
-    /// What a reader has to know beside the figures.
-    pub notes: Vec<String>,
+    notes: Vec<String>,
+    doubts: Vec<Doubt>,
+}
+
+/// What casts doubt on runs of a client under a load, or why they gave nothing.
+#[derive(Debug)]
+struct Doubt {
+    /// The client and the load.
+    who: String,
+    /// When it was first, and why.
+    first: String,
+    runs: u32,
+}
+
+impl Doubt {
+    fn in_words(&self) -> String {
+        let Doubt { who, first, runs } = self;
+        if *runs == 1 {
+            format!("{who}, {first}")
+        } else {
+            format!("{who}, {runs} runs, the first in {first}")
+        }
+    }
 }
 
 impl<C, T> Default for Measured<C, T> {
     fn default() -> Measured<C, T> {
-        Measured { samples: BTreeMap::new(), refused: BTreeSet::new(), notes: Vec::new() }
+        Measured {
+            samples: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            notes: Vec::new(),
+            doubts: Vec::new(),
+        }
     }
 }
 
@@ -251,16 +277,38 @@ impl<C: Clone + Ord, T: Copy + Ord> Measured<C, T> {
         who: &str,
         when: &str,
     ) {
-        let (sample, note) = match run {
-            Ok((sample, doubt)) => (Some(sample), doubt.map(|why| format!("{who}, {when}: {why}"))),
-            Err(Without::Failed(why)) => (None, Some(format!("{who}, {when}: {why}"))),
+        let (sample, doubt) = match run {
+            Ok((sample, doubt)) => (Some(sample), doubt),
+            Err(Without::Failed(why)) => (None, Some(why)),
             Err(Without::Refused(why)) => {
                 self.refused.insert((cell.clone(), tool));
-                (None, Some(format!("{who}: absent, {why}")))
+                self.note(format!("{who}: absent, {why}"));
+                (None, None)
             }
         };
-        self.notes.extend(note);
+        if let Some(why) = doubt {
+            self.doubt(who, format!("{when}: {why}"));
+        }
         self.add(cell, tool, sample);
+    }
+
+    /// Adds what a reader has to know beside the figures.
+    pub fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    fn doubt(&mut self, who: &str, first: String) {
+        match self.doubts.iter_mut().find(|doubt| doubt.who == who) {
+            Some(doubt) => doubt.runs += 1,
+            None => self.doubts.push(Doubt { who: who.into(), first, runs: 1 }),
+        }
+    }
+
+    /// What a reader has to know beside the figures: of a client's doubtful runs under a load the
+    /// first stands for all.
+    pub fn notes(&self) -> Vec<String> {
+        let doubts = self.doubts.iter().map(Doubt::in_words);
+        self.notes.iter().cloned().chain(doubts).collect()
     }
 
     fn series(&self, cell: &C, tool: T) -> &[Option<Sample>] {
@@ -293,7 +341,7 @@ pub fn measure<'a>(
     let mut measured = Measured::default();
     for (tool, _) in tools {
         if let (Err(why), true) = (tool.can(false), cells.iter().any(|cell| cell.close)) {
-            measured.notes.push(format!("{}, a connection a request: {why}", tool.name()));
+            measured.note(format!("{}, a connection a request: {why}", tool.name()));
         }
     }
     let script = wrks_script().map_err(|error| format!("wrk's script: {error}"))?;
@@ -430,6 +478,20 @@ pub fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
 mod tests {
     use super::*;
 
+    /// Else a client that miscounts in each round would fill the page.
+    #[test]
+    fn doubts_of_a_client_under_a_load_are_one_note() {
+        let cell = Cell::kept_alive(30);
+        let mut measured: Measured = Measured::default();
+        for (who, when) in [("wrk", "round 1"), ("ab", "round 1"), ("wrk", "round 2")] {
+            let run = Err(Without::Failed("a core is busy".into()));
+            measured.add_run((&cell, Tool::Wrk), run, who, when);
+        }
+        let notes =
+            ["wrk, 2 runs, the first in round 1: a core is busy", "ab, round 1: a core is busy"];
+        assert_eq!(measured.notes(), notes);
+    }
+
     /// Else what an older bakeoff lacks would be told once a round, and cost a run each time.
     #[test]
     fn who_refuses_a_load_is_absent_from_it_and_stays_under_others() {
@@ -438,7 +500,7 @@ mod tests {
         let mut add = |tool, run| measured.add_run((&cell, tool), run, "it", "round 1");
         add(Tool::Older, Err(Without::Refused("no --close".into())));
         add(Tool::Bakeoff, Err(Without::Failed("a core is busy".into())));
-        assert_eq!(measured.notes, ["it: absent, no --close", "it, round 1: a core is busy"]);
+        assert_eq!(measured.notes(), ["it: absent, no --close", "it, round 1: a core is busy"]);
         assert!(measured.is_refused(&cell, Tool::Older));
         assert!(!measured.is_refused(&other, Tool::Older), "it may take another load");
         assert!(!measured.is_refused(&cell, Tool::Bakeoff), "another round may be better");

@@ -78,6 +78,23 @@ impl Server {
         Ok(server)
     }
 
+    /// Starts one that is this program itself, with a subcommand that takes an `--address`.
+    pub fn of_this_program(
+        subcommand: &str,
+        arguments: impl IntoIterator<Item = String>,
+        cpus: &[usize],
+        is_ready: fn(&Server) -> bool,
+        interrupt: &Interrupt,
+    ) -> Result<Server, String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let recipe = |address: SocketAddr, _: &str| {
+            let at = [own.display().to_string(), subcommand.into(), "--address".into()];
+            let command = at.into_iter().chain([address.to_string()]).chain(arguments).collect();
+            Recipe { command, files: Vec::new(), is_ready }
+        };
+        Server::start(recipe, cpus, interrupt)
+    }
+
     /// The URL of a path on it.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)

@@ -77,7 +77,20 @@ enum Mode {
 const PIPELINE_CONNECTIONS: u32 = 50;
 const PIPELINE_DEPTH: u16 = 16;
 
+/// Where the rungs of the ladder have a connection a request: what it costs hides what a rung
+/// costs, so one load is enough to see that.
+const LADDER_CLOSED: [u32; 1] = [1_000];
+
 impl Mode {
+    /// The loads of the ladder.
+    fn rungs(self, connections: &[u32]) -> Vec<Cell> {
+        match self {
+            Mode::KeepAlive => self.cells(connections),
+            Mode::Close => self.cells(&LADDER_CLOSED),
+            Mode::Open | Mode::Pipeline | Mode::Stores => Vec::new(),
+        }
+    }
+
     fn cells(self, connections: &[u32]) -> Vec<Cell> {
         let of = |close| {
             let cell = |&connections| Cell { close, ..Cell::kept_alive(connections) };
@@ -112,15 +125,16 @@ moves least.";
 /// Measures, and prints tables.
 /// Tells whether all holds that is asked of the clients that were to be measured.
 pub fn run(arguments: &SpeedArguments, interrupt: &Interrupt) -> Result<bool, String> {
-    let cells: Vec<Cell> =
-        arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
+    let (modes, connections) = (&arguments.modes, &arguments.connections);
     if arguments.ladder {
+        let cells: Vec<Cell> = modes.iter().flat_map(|mode| mode.rungs(connections)).collect();
         let page = ladder::run(&cells, arguments.effort, interrupt)?;
         if let Some(file) = &arguments.write {
             page.write(file)?;
         }
         return Ok(true);
     }
+    let cells: Vec<Cell> = modes.iter().flat_map(|mode| mode.cells(connections)).collect();
     let mut older = arguments.older.as_deref().map(Older::at).transpose()?;
     let place = Place::find()?;
     let mut page = Page::new("What the load generator costs", "bench-load");
@@ -172,7 +186,7 @@ fn of_http(
     };
     let mut measured =
         rounds::measure(&target_of, place, cells, &tools, arguments.effort, interrupt)?;
-    measured.notes.extend(absent);
+    absent.into_iter().for_each(|note| measured.note(note));
 
     let tools: Vec<Tool> = tools.iter().map(|(tool, _)| *tool).collect();
     for (mode, cells) in rounds::by_mode(cells) {
@@ -206,7 +220,7 @@ fn of_http(
     page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims_table(&measured, cells, &arguments.tools);
     page.say(table);
-    page.say_notes(&measured.notes);
+    page.say_notes(&measured.notes());
     Ok(hold)
 }
 

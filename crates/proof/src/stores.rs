@@ -395,7 +395,7 @@ pub fn run(
     for client in CLIENTS {
         match client.program() {
             Ok(program) => clients.push((client, program)),
-            Err(why) => measured.notes.push(format!("{}: absent, {why}", client.name())),
+            Err(why) => measured.note(format!("{}: absent, {why}", client.name())),
         }
     }
     if let Some(older) = &older {
@@ -405,7 +405,7 @@ pub fn run(
     for kind in [Kind::Redis, Kind::Memcached] {
         match Store::start(kind, place, interrupt) {
             Ok(store) => stores.push(store),
-            Err(why) => measured.notes.push(format!("{}: absent, {why}", kind.name())),
+            Err(why) => measured.note(format!("{}: absent, {why}", kind.name())),
         }
     }
     interrupt.check()?;
@@ -424,7 +424,7 @@ pub fn run(
     page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims(&measured);
     page.say(table);
-    page.say_notes(&measured.notes);
+    page.say_notes(&measured.notes());
     Ok(hold)
 }
 

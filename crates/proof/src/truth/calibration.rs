@@ -123,13 +123,7 @@ struct CalibrationServer {
 
 pub fn run(arguments: CalibrationServerArguments) -> Result<(), String> {
     let fail = |error: io::Error| format!("on {}: {error}", arguments.address);
-    // Sleeping to the microsecond: the default is late by 50 µs.
-    nix::sys::prctl::set_timerslack(1).map_err(|error| fail(error.into()))?;
-    let listener = TcpListener::bind(arguments.address).map_err(fail)?;
-    // Clients may come all at once; connections inherit the time stamps.
-    rustix::net::listen(&listener, 4096).map_err(|error| fail(error.into()))?;
-    setsockopt(&listener, sockopt::ReceiveTimestampns, &true)
-        .map_err(|error| fail(error.into()))?;
+    let listener = listen_stamped(arguments.address).map_err(fail)?;
     let server = Arc::new(CalibrationServer::new(arguments.service));
     for (connection, stream) in (0..).zip(listener.incoming()) {
         let stream = stream.map_err(fail)?;
@@ -249,19 +243,7 @@ impl Inbox {
 
     /// Reads what there is; tells whether the connection goes on.
     fn receive(&mut self, stream: &TcpStream) -> io::Result<bool> {
-        let mut bytes = [0; 4096];
-        let mut control = nix::cmsg_space!(TimeSpec);
-        let mut slices = [IoSliceMut::new(&mut bytes)];
-        let received =
-            recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
-        let stamp = received.cmsgs()?.find_map(|message| match message {
-            ControlMessageOwned::ScmTimestampns(stamp) => Some(nanoseconds(stamp.into())),
-            _ => None,
-        });
-        // Bytes from before the stamps were switched on have none.
-        let arrived = stamp.unwrap_or_else(now);
-        let count = received.bytes;
-        self.bytes.extend_from_slice(&bytes[..count]);
+        let (count, arrived) = receive_stamped(stream, &mut self.bytes)?;
         while let Some(at) = self.bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
             let head: Vec<u8> = self.bytes.drain(..at + 4).collect();
             let path = head.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
@@ -270,6 +252,35 @@ impl Inbox {
         }
         Ok(count > 0)
     }
+}
+
+/// Listens where arrivals are stamped by the kernel, and has this thread, and those that it starts,
+/// sleep to the microsecond: the default is late by 50 µs.
+pub fn listen_stamped(address: SocketAddr) -> io::Result<TcpListener> {
+    nix::sys::prctl::set_timerslack(1)?;
+    let listener = TcpListener::bind(address)?;
+    // Clients may come all at once; connections inherit the time stamps.
+    rustix::net::listen(&listener, 4096)?;
+    setsockopt(&listener, sockopt::ReceiveTimestampns, &true)?;
+    Ok(listener)
+}
+
+/// Waits for bytes and adds them to these; gives how many, and when the kernel had the last of
+/// them, in nanoseconds.
+pub fn receive_stamped(stream: &TcpStream, into: &mut Vec<u8>) -> io::Result<(usize, u64)> {
+    let mut bytes = [0; 4096];
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let mut slices = [IoSliceMut::new(&mut bytes)];
+    let received =
+        recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
+    let stamp = received.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(stamp) => Some(nanoseconds(stamp.into())),
+        _ => None,
+    });
+    let count = received.bytes;
+    into.extend_from_slice(&bytes[..count]);
+    // Bytes from before the stamps were switched on have none.
+    Ok((count, stamp.unwrap_or_else(now)))
 }
 
 /// Waits for more bytes until a time; tells whether there are any.
@@ -286,16 +297,16 @@ fn comes_before(stream: &TcpStream, until: u64) -> io::Result<bool> {
 const SECOND: u64 = 1_000_000_000;
 
 /// The clock by which the kernel stamps what arrives, in nanoseconds.
-fn now() -> u64 {
+pub fn now() -> u64 {
     nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+pub fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos() as u64
 }
 
 /// Writes so many answers at once.
-fn answer(stream: &mut TcpStream, body: &str, count: usize) -> io::Result<()> {
+pub fn answer(stream: &mut TcpStream, body: &str, count: usize) -> io::Result<()> {
     let length = body.len();
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
     stream.write_all(answer.repeat(count).as_bytes())

@@ -5,8 +5,11 @@ mod figure;
 mod one_queue;
 mod priority;
 mod queue;
+pub mod relay;
+mod rooms;
 mod service;
 mod stall;
+mod tries;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,12 +23,13 @@ use crate::interrupt::Interrupt;
 use crate::page::Page;
 use crate::place::Place;
 use crate::report::Report;
-use crate::server::{Recipe, Server};
+use crate::server::Server;
 use crate::tool::Tool;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::one_queue::Scope;
 use crate::truth::stall::Stall;
+use crate::truth::tries::Outcome;
 
 /// Compares what `bakeoff load` says with what a server of known service times
 /// recorded itself, and with what queueing theory expects of it.
@@ -40,7 +44,7 @@ pub struct TruthArguments {
     #[arg(long)]
     quick: bool,
     /// What is measured.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "records,queues")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "records,queues,rooms")]
     parts: Vec<Part>,
     /// Write it to this file as well. What stands there below a heading `## Before` stays.
     #[arg(long, value_name = "FILE")]
@@ -53,6 +57,8 @@ enum Part {
     Records,
     /// The response times of an open loop, beside queueing theory.
     Queues,
+    /// The deliveries of robots in rooms, beside a relay's own record and queueing theory.
+    Rooms,
 }
 
 /// How much is measured, and how exact it has to be.
@@ -66,6 +72,9 @@ struct Precision {
     requests: u32,
     /// Its connections.
     users: u32,
+    /// Connections of further closed loops: of so many that their answers are gathered, where
+    /// `users` are fewer. Each has four times the constant service time.
+    crowds: &'static [u32],
     /// Seconds of an open loop: its requests, with the rate, have a p99.
     seconds: f64,
     /// Requests a second of an open loop.
@@ -99,6 +108,7 @@ const FULL: Precision = Precision {
     two_valued: "92%2ms,8%20ms",
     requests: 102_000,
     users: 50,
+    crowds: &[400],
     seconds: 10.0,
     rate: 1_200,
     connections: 100,
@@ -120,6 +130,7 @@ const QUICK: Precision = Precision {
     two_valued: "92%30ms,8%200ms",
     requests: 11_000,
     users: 300,
+    crowds: &[],
     seconds: 4.5,
     rate: 2_600,
     connections: 300,
@@ -134,6 +145,8 @@ const QUICK: Precision = Precision {
     tries_of_a_miss: 2,
 };
 
+/// The subcommand of this program that is the calibration server.
+const SERVER: &str = "calibration-server";
 /// Requests under way at once on a connection, where they are pipelined.
 const DEPTH: u32 = 16;
 /// The server is as fast as it can be.
@@ -177,6 +190,9 @@ pub fn run(arguments: &TruthArguments, interrupt: &Interrupt) -> Result<bool, St
     }
     if arguments.parts.contains(&Part::Queues) {
         holds &= bench.queues(arguments.quick, &mut page)?;
+    }
+    if arguments.parts.contains(&Part::Rooms) {
+        holds &= bench.rooms(arguments.quick, &mut page)?;
     }
     if let Some(file) = &arguments.write {
         page.write(file)?;
@@ -235,27 +251,39 @@ impl Bench<'_> {
         let outcomes = one_queue::measure(self, &scope)?;
         page.say("## Beside queueing theory");
         page.say(one_queue::ABOUT);
-        let (table, missed) = one_queue::tables(&outcomes);
-        page.say(table);
-        if !missed.is_empty() {
-            page.say("What is missed beside response times:");
-            page.say(figure::table(&missed));
-        }
-        Ok(one_queue::hold(&outcomes))
+        page.say(one_queue::table(&outcomes));
+        say_missed(page, &outcomes, one_queue::IN_TABLE);
+        Ok(outcomes.iter().all(Outcome::holds))
+    }
+
+    /// Tells whether robots hear what a relay says when it says so.
+    fn rooms(&self, quick: bool, page: &mut Page) -> Result<bool, String> {
+        let scope = if quick { rooms::Scope::QUICK } else { rooms::Scope::FULL };
+        let outcomes = rooms::measure(self, &scope)?;
+        page.say("## Robots in rooms");
+        page.say(rooms::ABOUT);
+        page.say(rooms::table(&outcomes));
+        say_missed(page, &outcomes, rooms::IN_TABLE);
+        Ok(outcomes.iter().all(Outcome::holds))
     }
 
     fn experiments(&self) -> Vec<Experiment<'_>> {
         let mut experiments: Vec<Experiment> = Vec::new();
         let constant = &format!("constant {} ms", self.effort.constant_ms);
+        let users = self.effort.users;
         for backend in self.backends {
             for side in [Side::SameProcessor, Side::OwnProcessor] {
                 let (constant, service) = (constant.clone(), self.constant());
-                experiments.push(Box::new(move || self.closed(&constant, &service, side, backend)));
+                experiments
+                    .push(Box::new(move || self.closed(&constant, &service, users, side, backend)));
             }
             let two_valued = self.effort.two_valued;
             experiments.push(Box::new(move || {
-                self.closed("two-valued", two_valued, Side::SameProcessor, backend)
+                self.closed("two-valued", two_valued, users, Side::SameProcessor, backend)
             }));
+            for &crowd in self.effort.crowds {
+                experiments.push(Box::new(move || self.closed_crowd(crowd, backend)));
+            }
             let what = constant.clone();
             experiments.push(Box::new(move || self.open(&what, backend)));
             for users in [1, self.effort.pipeline_users] {
@@ -285,12 +313,13 @@ impl Bench<'_> {
         &self,
         what: &str,
         service: &str,
+        users: u32,
         side: Side,
         backend: &str,
     ) -> Result<Vec<Figure>, String> {
         let of = format!("closed loop, {what}, {}, {backend}", side.name());
         let server = self.server(service, side)?;
-        let Precision { requests, users, margin, .. } = self.effort;
+        let Precision { requests, margin, .. } = self.effort;
         let options = format!("-c {users} -n {requests} --backend {backend}");
         let report = self.load(&server, &options, 1, no_stall)?.0;
         let record = self.record(&server, &report)?;
@@ -299,6 +328,14 @@ impl Bench<'_> {
         figures.extend(counts(&of, &report, &record));
         figures.push(count(&of, "requests asked for", requests.into(), report.requests.good));
         Ok(figures)
+    }
+
+    /// The same with so many connections that a thread on io_uring waits for several answers: their
+    /// times are still those that the server took.
+    fn closed_crowd(&self, users: u32, backend: &str) -> Result<Vec<Figure>, String> {
+        let service_ms = 4 * self.effort.constant_ms;
+        let what = format!("constant {service_ms} ms, {users} connections");
+        self.closed(&what, &format!("{service_ms}ms"), users, Side::OwnProcessor, backend)
     }
 
     /// As many requests a second as the connections can have, however threads share them.
@@ -494,20 +531,9 @@ impl Bench<'_> {
     }
 
     fn start_server(&self, service: &str, cpus: &[usize]) -> Result<Server, String> {
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let recipe = |address: std::net::SocketAddr, _: &str| Recipe {
-            command: vec![
-                own.display().to_string(),
-                "calibration-server".into(),
-                "--address".into(),
-                address.to_string(),
-                "--service".into(),
-                service.into(),
-            ],
-            files: Vec::new(),
-            is_ready: |server| server.get(RECORD).is_ok(),
-        };
-        Server::start(recipe, cpus, self.interrupt)
+        let arguments = ["--service".into(), service.into()];
+        let is_ready = |server: &Server| server.get(RECORD).is_ok();
+        Server::of_this_program(SERVER, arguments, cpus, is_ready, self.interrupt)
     }
 
     /// Runs `bakeoff load` with so many threads on its processor, and something
@@ -557,6 +583,17 @@ impl Bench<'_> {
             self.interrupt.check()?;
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+}
+
+/// Says which figures are missed that a table doesn't have: it has those whose names begin so.
+fn say_missed<C>(page: &mut Page, outcomes: &[Outcome<C>], in_table: &str) {
+    let all = outcomes.iter().flat_map(|outcome| &outcome.figures);
+    let missed = all.filter(|figure| !figure.holds() && !figure.name.starts_with(in_table));
+    let missed: Vec<Figure> = missed.cloned().collect();
+    if !missed.is_empty() {
+        page.say("What is missed beside these times:");
+        page.say(figure::table(&missed));
     }
 }
 
@@ -712,6 +749,12 @@ fn count(of: &str, name: &str, expected: u64, measured: u64) -> Figure {
         measured: Some(measured as f64),
         allowed: Allowed::Nothing,
     }
+}
+
+/// The value at a quantile of sorted ones; 0 of none.
+fn at_quantile(sorted: &[u64], quantile: f64) -> f64 {
+    let rank = (quantile * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).map_or(0.0, |&value| value as f64)
 }
 
 fn percentile(quantile: f64) -> String {

@@ -28,7 +28,8 @@ use crate::truth::calibration::{REQUESTS, Record, Seen};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::queue::{Job, response_times};
 use crate::truth::service::Service;
-use crate::truth::{Bench, count, counts, percentile};
+use crate::truth::tries::{self, Outcome};
+use crate::truth::{Bench, at_quantile, count, counts, percentile};
 
 /// Which cases are measured, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -113,8 +114,9 @@ enum Law {
     Exponential,
 }
 
+/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Case {
+pub struct Case {
     connections: u32,
     service_ms: u32,
     utilisation: f64,
@@ -157,29 +159,6 @@ impl fmt::Display for Case {
     }
 }
 
-/// What came of a case.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    case: Case,
-    figures: Vec<Figure>,
-    /// Whether its first try missed something, so that this is the second.
-    is_second_try: bool,
-}
-
-impl Outcome {
-    fn holds(&self) -> bool {
-        self.figures.iter().all(Figure::holds)
-    }
-
-    fn word(&self) -> &'static str {
-        match (self.holds(), self.is_second_try) {
-            (true, false) => "holds",
-            (true, true) => "holds, second try",
-            (false, _) => "MISSED, twice",
-        }
-    }
-}
-
 /// A case that is being measured.
 struct UnderWay {
     case: Case,
@@ -216,26 +195,17 @@ const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 const SEED: u64 = 29;
 
 /// Measures all cases; each that misses something has a second try.
-pub fn measure(bench: &Bench, scope: &Scope) -> Result<Vec<Outcome>, String> {
-    let cases = scope.cases(bench.backends);
-    let mut outcomes = Vec::new();
-    for group in cases.chunks(scope.at_once) {
-        let mut first = measure_group(bench, scope, group)?;
-        let missed: Vec<Case> =
-            first.iter().filter(|outcome| !outcome.holds()).map(|outcome| outcome.case).collect();
-        for second in measure_group(bench, scope, &missed)? {
-            if let Some(at) = first.iter().position(|outcome| outcome.case == second.case) {
-                first[at] = Outcome { is_second_try: true, ..second };
-            }
-        }
-        outcomes.extend(first);
-        eprintln!("{} of {} queues are done", outcomes.len(), cases.len());
-    }
-    Ok(outcomes)
+pub fn measure(bench: &Bench, scope: &Scope) -> Result<Vec<Outcome<Case>>, String> {
+    let group = |cases: &[Case]| measure_group(bench, scope, cases);
+    tries::measure(&scope.cases(bench.backends), scope.at_once, "queues", group)
 }
 
 /// Measures cases side by side.
-fn measure_group(bench: &Bench, scope: &Scope, cases: &[Case]) -> Result<Vec<Outcome>, String> {
+fn measure_group(
+    bench: &Bench,
+    scope: &Scope,
+    cases: &[Case],
+) -> Result<Vec<Outcome<Case>>, String> {
     let folder =
         tempfile::tempdir().map_err(|error| format!("a folder for histograms: {error}"))?;
     let start = |(nth, &case): (usize, &Case)| {
@@ -321,7 +291,7 @@ impl Evidence {
         let own = mean(busy.iter().copied());
         figures.push(time(OWN, drawn.as_nanos() as f64, own as f64, margin));
         between.sort_unstable();
-        figures.push(time(BETWEEN, 0.0, at(&between, 0.5), both_ways));
+        figures.push(time(BETWEEN, 0.0, at_quantile(&between, 0.5), both_ways));
         let responses = response_times(&jobs, case.connections, excused);
         for (what, tag, mut expected) in
             [(RESPONSE, "response", responses), (SERVICE, "service", busy)]
@@ -331,7 +301,7 @@ impl Evidence {
             for quantile in QUANTILES {
                 let name = format!("{what}, {}", percentile(quantile));
                 let told = told.value_at_quantile(quantile) as f64;
-                figures.push(time(&name, at(&expected, quantile), told, margin));
+                figures.push(time(&name, at_quantile(&expected, quantile), told, margin));
             }
         }
         Ok(figures)
@@ -372,14 +342,11 @@ fn mean(times: impl ExactSizeIterator<Item = u64>) -> u64 {
     times.sum::<u64>() / count
 }
 
-/// The value at a quantile of sorted ones; 0 of none.
-fn at(sorted: &[u64], quantile: f64) -> f64 {
-    let rank = (quantile * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).map_or(0.0, |&value| value as f64)
-}
+/// What the names of the figures begin with that the table has.
+pub const IN_TABLE: &str = RESPONSE;
 
-/// A row a case, and what is missed that has no column.
-pub fn tables(outcomes: &[Outcome]) -> (Table, Vec<Figure>) {
+/// A row a case.
+pub fn table(outcomes: &[Outcome<Case>]) -> Table {
     let mut table = markdown();
     table.set_header([
         "connections",
@@ -395,15 +362,15 @@ pub fn tables(outcomes: &[Outcome]) -> (Table, Vec<Figure>) {
     ]);
     for outcome in outcomes {
         let Case { connections, utilisation, threads, backend, .. } = outcome.case;
-        let figure = |name: &str| outcome.figures.iter().find(|figure| figure.name == name);
         let pair = |quantile| {
-            let figure = figure(&format!("{RESPONSE}, {}", percentile(quantile)));
+            let figure = outcome.figure(&format!("{RESPONSE}, {}", percentile(quantile)));
             figure.map_or_else(String::new, |Figure { expected, measured, .. }| {
                 let told = measured.unwrap_or(f64::NAN);
                 format!("{:.2} → {:.2}", expected / 1e3, told / 1e3)
             })
         };
-        let between = figure(BETWEEN).and_then(|figure| figure.measured).unwrap_or(f64::NAN);
+        let between =
+            outcome.figure(BETWEEN).and_then(|figure| figure.measured).unwrap_or(f64::NAN);
         table.add_row([
             connections.to_string(),
             format!("{utilisation}"),
@@ -417,14 +384,7 @@ pub fn tables(outcomes: &[Outcome]) -> (Table, Vec<Figure>) {
             outcome.word().to_string(),
         ]);
     }
-    let others = outcomes.iter().flat_map(|outcome| &outcome.figures);
-    let is_missed = |figure: &&Figure| !figure.holds() && !figure.name.starts_with(RESPONSE);
-    (table, others.filter(is_missed).cloned().collect())
-}
-
-/// Whether everything is as it should be.
-pub fn hold(outcomes: &[Outcome]) -> bool {
-    outcomes.iter().all(Outcome::holds)
+    table
 }
 
 #[cfg(test)]
@@ -489,8 +449,8 @@ mod tests {
                     let figure = Figure {
                         of: String::new(),
                         name: String::new(),
-                        expected: at(&one, quantile) / 1e3,
-                        measured: Some(at(&apart, quantile) / 1e3),
+                        expected: at_quantile(&one, quantile) / 1e3,
+                        measured: Some(at_quantile(&apart, quantile) / 1e3),
                         allowed: Allowed::Time(scope.margin),
                     };
                     figure.holds()
