@@ -18,15 +18,16 @@
 //! together. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
 //! text.
 //!
-//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores; what a
-//! store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What others send with
-//! the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
+//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores, [`frames`] of
+//! rooms; what a store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What
+//! others send with the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
 pub mod agent;
 pub mod answers;
 mod backend;
+pub mod frames;
 pub mod interrupts;
 mod jobs;
 pub mod ladder;

@@ -100,7 +100,8 @@ pub struct ContenderFile {
     pub variant: BTreeMap<Spanned<String>, Variant>,
     /// What a store is spoken with.
     pub speaks: Option<Speaks>,
-    /// What a store's documentation promises of writes that it acknowledged.
+    /// What a store's documentation promises of writes that it acknowledged, or a gateway's of
+    /// messages.
     pub promises: Option<Promises>,
     /// Commands that tell a version: the program's name, and how to ask it.
     #[serde(default)]
@@ -142,8 +143,9 @@ impl Speaks {
     }
 }
 
-/// How many seconds of acknowledged writes a store may lose, by what its documentation says.
-/// Where it says nothing, it promises nothing.
+/// How many seconds of acknowledged writes a store may lose, and how often a gateway's message
+/// comes, by what its documentation says. Where it says nothing, a store promises nothing, and a
+/// gateway that each message comes once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promises {
@@ -156,9 +158,42 @@ pub struct Promises {
     /// Where the power goes, and the disk loses its own cache.
     #[serde(default, deserialize_with = "limits::lost_s")]
     pub power_s: Option<f64>,
+    /// How often a gateway's message comes to a member of its room.
+    pub delivery: Option<PromisedDelivery>,
+    /// What a gateway does with a member that doesn't read what it is sent.
+    pub slow_reader: Option<SlowReader>,
     /// Where that is written.
     #[serde(deserialize_with = "limits::phrase")]
     pub source: String,
+}
+
+/// How often a message comes to a member of its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromisedDelivery {
+    /// Once, or not at all.
+    AtMostOnce,
+}
+
+/// What a gateway does with a member that doesn't read what it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowReader {
+    /// It ends its connection.
+    Cuts,
+    /// It throws away what can't be sent.
+    Drops,
+    /// It keeps what can't be sent, however much that is.
+    Buffers,
+    /// It waits for it, and the members of its room with it.
+    Blocks,
+}
+
+impl Promises {
+    /// Whether a gateway may lose messages.
+    pub fn may_lose(&self) -> bool {
+        self.delivery == Some(PromisedDelivery::AtMostOnce)
+    }
 }
 
 /// The same program with other flags.

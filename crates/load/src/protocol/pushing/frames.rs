@@ -11,7 +11,7 @@ use crate::protocol::foreign::{self, FRAMES};
 use crate::protocol::pushing::Pushing;
 
 /// Bytes of a length.
-const LENGTH: usize = 2;
+pub(crate) const LENGTH: usize = 2;
 /// Bytes of the frame that joins a room, with its length.
 const JOIN: usize = LENGTH + 5;
 /// A connection keeps room for frames that were cut up to this size, and no more: a server that
