@@ -15,7 +15,7 @@
 //! - [`verdict`]: what is made of it.
 //!
 //! `jobs` has what a thread does, and `run` the threads, their common start, and what they saw, put
-//! together. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
+//! together. Before robots come, one of them is a [`scout`]. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
 //! text.
 //!
 //! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores, [`frames`] of
@@ -39,6 +39,7 @@ mod protocol;
 pub mod requests;
 mod robots;
 mod run;
+mod scout;
 #[cfg(any(test, feature = "simulator"))]
 pub mod simulator;
 #[cfg(test)]
@@ -54,6 +55,7 @@ pub use limits::{allow_connections, allow_memory, allowed_cpus};
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::protocol::http1::splits::in_any_split as http1_answer;
+    pub use crate::protocol::pushing::splits::in_any_split as pushed_stream;
     pub use crate::protocol::store::splits::in_any_split as store_answer;
 }
 
@@ -65,6 +67,7 @@ pub use pace::schedule::due_times;
 pub use plan::Plan;
 pub use protocol::store::replies;
 pub use run::{START_AHEAD, chosen_backend, run};
+pub use scout::scout;
 pub use stop::{PRELOADED_WITHIN, Stop, in_time};
 pub use thread::address::ONE_SOURCE_MAX;
 pub use work::keys::{read_back, value};

@@ -20,10 +20,15 @@ use crate::outcome::samples::Samples;
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
 use crate::pace::window::Window;
-use crate::plan::{Arrivals, BackendChoice, Plan, Until, Workload};
+use crate::plan::rooms::Wire;
+use crate::plan::{Arrivals, BackendChoice, Plan, Rooms, Until, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::pushing::Pushing;
 use crate::protocol::pushing::frames::FramesWire;
+use crate::protocol::pushing::mqtt::MqttWire;
+use crate::protocol::pushing::nats::NatsWire;
+use crate::protocol::pushing::resp::RespWire;
 use crate::protocol::store::Store;
 use crate::thread::connects;
 use crate::work::keys::Writers;
@@ -60,10 +65,26 @@ pub(crate) fn run_from(
         }
         Workload::Keys(keys) => run_as(&Store::new(plan, keys), (plan, stop), at, tell),
         Workload::Rooms(rooms) => {
-            let job = Speaking { plan, rooms: *rooms, wire: FramesWire };
-            carry_out(&job, Crew::of(plan)?, (plan, stop), at, tell)
+            let (rooms, of, seed) = (*rooms, (plan, stop), plan.seed);
+            match rooms.wire {
+                Wire::Frames => speak_by(FramesWire, rooms, of, at, tell),
+                Wire::Mqtt { qos } => speak_by(MqttWire::new(seed, qos), rooms, of, at, tell),
+                Wire::Nats => speak_by(NatsWire::new(seed), rooms, of, at, tell),
+                Wire::Resp => speak_by(RespWire::new(seed), rooms, of, at, tell),
+            }
         }
     }
+}
+
+/// Runs a plan of robots by a wire.
+fn speak_by(
+    wire: impl Pushing + Copy,
+    rooms: Rooms,
+    (plan, stop): (&Plan, &Stop),
+    at: impl FnOnce() -> Option<Moment>,
+    tell: &mut dyn FnMut(&News),
+) -> Result<Outcome, Error> {
+    carry_out(&Speaking { plan, rooms, wire }, Crew::of(plan)?, (plan, stop), at, tell)
 }
 
 /// Runs a plan of requests by a protocol: what [`run`] does once it knows which.

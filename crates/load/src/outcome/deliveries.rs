@@ -43,6 +43,12 @@ pub struct DeliveriesSeen {
     pub wrong: u64,
     /// Missing deliveries that came after all, when they had been given up.
     pub overdue: u64,
+    /// From when a message of the window was due until the server confirmed it to its sender. One
+    /// that it didn't confirm waited at least until it was given up. Nothing of a server that
+    /// confirms none.
+    pub confirm: Latency,
+    /// Messages that the server confirmed, and that somebody never had.
+    pub confirmed_missing: u64,
     /// Deliveries whose end is the kernel's stamp of their last packet.
     pub stamped: u64,
     /// Deliveries whose end is when they were seen, which is later.
@@ -62,6 +68,8 @@ pub struct DeliveryFirsts {
     pub leaked: Option<First<String>>,
     /// The first that was wrong.
     pub wrong: Option<First<String>>,
+    /// The first message that was confirmed and is missing.
+    pub confirmed_missing: Option<First<String>>,
     /// The first robot that was cut.
     pub cut: Option<First<String>>,
 }
@@ -73,6 +81,8 @@ pub struct SaidInSecond {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Messages that the server confirmed.
+    pub confirmed: u64,
 }
 
 impl DeliveriesSeen {
@@ -91,6 +101,8 @@ impl DeliveriesSeen {
             leaked: 0,
             wrong: 0,
             overdue: 0,
+            confirm: Latency::default(),
+            confirmed_missing: 0,
             stamped: 0,
             unstamped: 0,
             firsts: DeliveryFirsts::default(),
@@ -105,6 +117,7 @@ impl DeliveriesSeen {
     pub(super) fn merge(mut self, next: DeliveriesSeen) -> DeliveriesSeen {
         self.until_all.add(&next.until_all);
         self.first_to_last += &next.first_to_last;
+        self.confirm.add(&next.confirm);
         DeliveriesSeen {
             rooms: self.rooms + next.rooms,
             joined: self.joined + next.joined,
@@ -118,6 +131,8 @@ impl DeliveriesSeen {
             leaked: self.leaked + next.leaked,
             wrong: self.wrong + next.wrong,
             overdue: self.overdue + next.overdue,
+            confirm: self.confirm,
+            confirmed_missing: self.confirmed_missing + next.confirmed_missing,
             stamped: self.stamped + next.stamped,
             unstamped: self.unstamped + next.unstamped,
             firsts: self.firsts.merge(next.firsts),
@@ -132,6 +147,7 @@ impl DeliveryFirsts {
             out_of_order: First::of_both(self.out_of_order, next.out_of_order),
             leaked: First::of_both(self.leaked, next.leaked),
             wrong: First::of_both(self.wrong, next.wrong),
+            confirmed_missing: First::of_both(self.confirmed_missing, next.confirmed_missing),
             cut: First::of_both(self.cut, next.cut),
         }
     }
@@ -147,6 +163,10 @@ impl First<String> {
 impl SaidInSecond {
     /// Both together.
     pub(crate) fn merge(self, more: SaidInSecond) -> SaidInSecond {
-        SaidInSecond { messages: self.messages + more.messages, bytes: self.bytes + more.bytes }
+        SaidInSecond {
+            messages: self.messages + more.messages,
+            bytes: self.bytes + more.bytes,
+            confirmed: self.confirmed + more.confirmed,
+        }
     }
 }

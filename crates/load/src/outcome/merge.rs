@@ -220,7 +220,7 @@ fn backends(threads: &[ThreadUse]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proptest::array::{uniform2, uniform3, uniform10, uniform16};
+    use proptest::array::{uniform2, uniform3, uniform4, uniform10, uniform16};
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;
@@ -278,7 +278,11 @@ mod tests {
         let said = option::of((0..9_u64, 0..9_u64));
         ([0..9_u64, 0..9, 0..9], uniform2(option::of(0..9_u64)), said).prop_map(
             |([good, errors, bytes], [p50, p99], said)| {
-                let said = said.map(|(messages, bytes)| SaidInSecond { messages, bytes });
+                let said = said.map(|(messages, bytes)| SaidInSecond {
+                    messages,
+                    bytes,
+                    confirmed: messages,
+                });
                 Second { good, errors, bytes, p50, p99, said }
             },
         )
@@ -315,8 +319,8 @@ mod tests {
 
     fn deliveries() -> impl Strategy<Value = DeliveriesSeen> {
         let leaked = option::of((moment(), "[a-z]"));
-        (uniform10(0..9_u32), uniform3(times()), leaked).prop_map(|(n, times, leaked)| {
-            let [good, censored, first_to_last] = times;
+        (uniform10(0..9_u32), uniform4(times()), leaked).prop_map(|(n, times, leaked)| {
+            let [good, censored, first_to_last, confirmed] = times;
             let leaked = leaked.map(|(at, what)| First { at, what });
             DeliveriesSeen {
                 rooms: n[0],
@@ -331,6 +335,8 @@ mod tests {
                 leaked: n[7].into(),
                 wrong: n[8].into(),
                 overdue: n[9].into(),
+                confirm: Latency { good: confirmed.clone(), censored: confirmed },
+                confirmed_missing: n[2].into(),
                 stamped: n[0].into(),
                 unstamped: n[1].into(),
                 firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
@@ -408,7 +414,9 @@ mod tests {
                 |part| part.account.statuses.iter().map(|of_one| of_one.count).sum(),
                 |part| part.response.samples() + part.service.samples(),
                 |part| part.seconds.iter().map(|second| second.good).sum(),
-                |part| part.deliveries.as_ref().map_or(0, |it| it.faults() + it.until_all.samples()),
+                |part| part.deliveries.as_ref().map_or(0, |it| {
+                    it.faults() + it.until_all.samples() + it.confirm.samples()
+                }),
             ];
             for (nth, of) in counts.into_iter().enumerate() {
                 prop_assert_eq!(of(&all), sum(of), "count {}", nth);

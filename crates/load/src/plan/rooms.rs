@@ -12,10 +12,52 @@ use crate::plan::{Arrivals, Plan, Until};
 /// The rate of such a plan is in deliveries a second: a message to a room of ten is ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rooms {
+    /// What they speak.
+    pub wire: Wire,
     /// Robots of a room.
     pub members: u32,
     /// Bytes of a message.
     pub message_bytes: u32,
+}
+
+/// What robots speak with a server that passes messages on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// Frames: a length of two bytes, and as many bytes.
+    Frames,
+    /// MQTT 3.1.1.
+    Mqtt {
+        /// Whether the broker confirms messages.
+        qos: Qos,
+    },
+    /// NATS.
+    Nats,
+    /// Publish and subscribe of RESP3.
+    Resp,
+}
+
+/// MQTT's quality of service. QoS 2 isn't there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Qos {
+    /// QoS 0: nobody confirms a message.
+    AtMostOnce = 0,
+    /// QoS 1: who gets a message confirms it, to the broker as the broker to its sender.
+    AtLeastOnce = 1,
+}
+
+impl Wire {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::Frames => "frames",
+            Wire::Mqtt { .. } => "MQTT 3.1.1",
+            Wire::Nats => "NATS",
+            Wire::Resp => "RESP3",
+        }
+    }
 }
 
 /// How many bytes a message may have: room for what it says of itself, and what a frame's length
@@ -70,7 +112,7 @@ mod tests {
             authority: String::new(),
             path: String::new(),
         };
-        let rooms = Rooms { members: 5, message_bytes: 64 };
+        let rooms = Rooms { wire: Wire::Frames, members: 5, message_bytes: 64 };
         let plan = Plan {
             work: Workload::Rooms(rooms),
             connections: 20,

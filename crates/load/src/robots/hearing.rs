@@ -39,21 +39,39 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             came: stamp.unwrap_or(seen),
             seen,
             is_stamped: stamp.is_some(),
-            is_in_window: (time.window.begin..time.window.end).contains(&seen),
+            window: time.window,
             had: &mut robot.had,
+            unconfirmed: &mut robot.unconfirmed,
             ledger,
             record,
             books,
         };
-        let heard = wire.hear(&mut robot.connection, bytes, &mut |message| hearing.hear(message));
-        if let Err(fault) = heard {
+        let mut pushed = |pushed: Pushed<'_>| match pushed {
+            Pushed::Message(message) => hearing.hear(message),
+            Pushed::Confirmed(number) => hearing.confirmed(number),
+        };
+        let heard = wire.hear(&mut robot.connection, bytes, &mut robot.own, &mut pushed);
+        // Who doesn't read what it asks for would else take as much memory as there is.
+        if heard.is_ok() && robot.own.len() > OUTBOX_BYTES {
+            let example = "the server doesn't read the answers that it asks for".into();
+            return self.lost(slot, &Fault { kind: ErrorKind::ServerError, example });
+        }
+        match heard {
+            Ok(()) => self.send_next(slot),
+            Err(fault) => self.heard_no_more(slot, &fault),
+        }
+    }
+
+    /// What came says that a robot's connection is of no more use.
+    fn heard_no_more(&mut self, slot: Slot, fault: &Fault) {
+        if fault.kind == ErrorKind::Malformed {
             self.seen.wrong += 1;
             let (robot, now) = (self.seats.robot(slot), self.now());
             First::keep(&mut self.seen.firsts.wrong, now, || {
                 format!("to robot {robot}: {}", fault.example)
             });
-            self.lost(slot, &fault);
         }
+        self.lost(slot, fault);
     }
 
     /// Gives up what has taken too long by this time, at which was looked for all that had come.
@@ -62,7 +80,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.next_scan = looked + (timeout / SCANS).clamp(1_000_000, 100_000_000);
         self.give_up_joining(looked);
         self.withdraw(looked);
-        let Robots { ledger, record, seen, seats, time, plan, .. } = self;
+        self.ping(looked);
+        let Robots { ledger, record, seen, seats, robots, time, plan, .. } = self;
         let now = time.at();
         let is_over = |since| time.watched(since, looked) >= timeout;
         ledger.give_up(is_over, |owed| {
@@ -76,11 +95,19 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 plan.timeout
             );
             let fault = Fault { kind: ErrorKind::Missing, example };
+            if owed.is_confirmed {
+                seen.confirmed_missing += 1;
+                let example = || format!("{}, though it was confirmed", fault.example);
+                First::keep(&mut seen.firsts.confirmed_missing, now, example);
+            }
             for _ in 0..owed.members {
                 record.error(owed.phase, fault.clone(), now);
             }
             note_unheard(record, seen, owed, now);
         });
+        for robot in robots {
+            note_unconfirmed(robot.unconfirmed.give_up(is_over), seen, time);
+        }
     }
 
     /// Enters what is still under way in the books.
@@ -105,6 +132,17 @@ fn note_unheard(record: &mut Record, seen: &mut DeliveriesSeen, owed: Owed, now:
     }
 }
 
+/// Writes down that messages weren't confirmed until now.
+pub(super) fn note_unconfirmed(
+    messages: impl Iterator<Item = HandedOver>,
+    seen: &mut DeliveriesSeen,
+    time: &Now,
+) {
+    for message in messages.filter(|message| message.intended >= time.window.begin) {
+        seen.confirm.censored.saturating_record(time.at() - message.intended);
+    }
+}
+
 /// A robot that hears what came together.
 struct Hearing<'a> {
     slot: Slot,
@@ -115,8 +153,9 @@ struct Hearing<'a> {
     /// When it was seen.
     seen: u64,
     is_stamped: bool,
-    is_in_window: bool,
+    window: Window,
     had: &'a mut u64,
+    unconfirmed: &'a mut Unconfirmed,
     ledger: &'a mut Ledger,
     record: &'a mut Record,
     books: &'a mut DeliveriesSeen,
@@ -124,7 +163,8 @@ struct Hearing<'a> {
 
 impl Hearing<'_> {
     fn hear(&mut self, message: &[u8]) {
-        self.books.messages_received += u64::from(self.is_in_window);
+        let is_in_window = (self.window.begin..self.window.end).contains(&self.seen);
+        self.books.messages_received += u64::from(is_in_window);
         let of = match self.messages.read(message) {
             Ok(of) => of,
             Err(why) => return self.wrong(|| format!("{why}: \"{}\"", show(message))),
@@ -173,6 +213,23 @@ impl Hearing<'_> {
         if let Some((first, last)) = by_all {
             self.books.until_all.good.saturating_record(last.saturating_sub(intended));
             self.books.first_to_last.saturating_record(last - first);
+        }
+    }
+
+    fn confirmed(&mut self, number: Option<u16>) {
+        match self.unconfirmed.confirm(number) {
+            Confirmation::Of(HandedOver { sequence, intended, .. }) => {
+                self.ledger.confirm(self.seats.turn(self.slot, sequence));
+                self.record.said(SaidInSecond { confirmed: 1, ..SaidInSecond::default() });
+                if intended >= self.window.begin {
+                    let took = self.came.saturating_sub(intended);
+                    self.books.confirm.good.saturating_record(took);
+                }
+            }
+            Confirmation::Late => {}
+            Confirmation::OfNothing => {
+                self.wrong(|| "a message was confirmed a second time, or nobody said it".into());
+            }
         }
     }
 

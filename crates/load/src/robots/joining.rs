@@ -27,11 +27,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.connects.shook_hands(slot, begun, at);
         self.record.outcome.connect.saturating_record(at.saturating_sub(begun));
         self.note_lost_syns(slot, begun, at);
-        let room = self.seats.room(slot);
         let robot = &mut self.robots[slot as usize];
         robot.state = RobotState::Joining(begun, at);
-        robot.next.clear();
-        self.wire.join(room, &mut robot.next);
+        self.wire.join(self.seats.seat(slot), &mut robot.own);
         self.send_next(slot);
     }
 
@@ -47,10 +45,12 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             return None;
         };
         let bytes = self.backend.bytes(received);
-        let (room, connection) =
-            (self.seats.room(slot), &mut self.robots[slot as usize].connection);
-        match self.wire.hear_joining(connection, room, bytes) {
-            Opened::Awaits { .. } => None,
+        let Robot { connection, own, .. } = &mut self.robots[slot as usize];
+        match self.wire.hear_joining(connection, self.seats.seat(slot), bytes, own) {
+            Opened::Awaits { .. } => {
+                self.send_next(slot);
+                None
+            }
             Opened::Broken(fault) => {
                 self.connect_failed(slot, &fault);
                 None
@@ -109,10 +109,14 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let robot = &mut self.robots[slot as usize];
         robot.state = RobotState::Away;
         robot.connection = W::Connection::default();
+        robot.own.clear();
         robot.next.clear();
         while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
             self.shed(slot, turn);
         }
+        let Robots { robots, seen, time, .. } = self;
+        let given_up = robots[slot as usize].unconfirmed.give_up(|_| true);
+        hearing::note_unconfirmed(given_up, seen, time);
     }
 
     /// Ends attempts to come into a room that have taken too long by this time.

@@ -46,6 +46,8 @@ pub(crate) struct Owed {
     pub members: u32,
     /// The first of them.
     pub first: u32,
+    /// Whether the server said that it has it.
+    pub is_confirmed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +74,8 @@ struct Row {
     last: u64,
     /// Members that it is owed to.
     members: u32,
+    /// Whether the server said that it has it.
+    is_confirmed: bool,
 }
 
 /// Who has what of a thread's messages.
@@ -145,8 +149,15 @@ impl Ledger {
 
     /// The next turn has come; gives which it is.
     pub(crate) fn turn(&mut self, phase: Phase, intended: u64) -> u64 {
-        let state = RowState::Waiting;
-        self.rows.push_back(Row { phase, state, intended, first: u64::MAX, last: 0, members: 0 });
+        self.rows.push_back(Row {
+            phase,
+            state: RowState::Waiting,
+            intended,
+            first: u64::MAX,
+            last: 0,
+            members: 0,
+            is_confirmed: false,
+        });
         self.owed.extend(std::iter::repeat_n(0, self.words));
         self.base + self.rows.len() as u64 - 1
     }
@@ -169,6 +180,14 @@ impl Ledger {
         (row.members, row.state) = (members, RowState::UnderWay(at));
         self.under_way += u64::from(members);
         members
+    }
+
+    /// The server said that it has the message of this turn. Of one that all have it means nothing.
+    pub(crate) fn confirm(&mut self, turn: u64) {
+        let row = turn.checked_sub(self.base).and_then(|index| self.rows.get_mut(index as usize));
+        if let Some(row) = row {
+            row.is_confirmed = true;
+        }
     }
 
     /// The message of this turn is never handed over.
@@ -257,11 +276,12 @@ impl Ledger {
     }
 
     fn lacking(&self, index: usize) -> Owed {
-        let Row { phase, intended, members, .. } = self.rows[index];
+        let Row { phase, intended, members, is_confirmed, .. } = self.rows[index];
         let bits = self.owed.range(index * self.words..(index + 1) * self.words);
         let first = (0..).zip(bits).find(|(_, bits)| **bits != 0);
         let first = first.map_or(0, |(word, bits)| word * u64::BITS + bits.trailing_zeros());
-        Owed { turn: self.base + index as u64, phase, intended, members, first }
+        let turn = self.base + index as u64;
+        Owed { turn, phase, intended, members, first, is_confirmed }
     }
 
     /// Drops rows from the front that nothing more will come of.
@@ -393,9 +413,11 @@ mod tests {
                 delivered(&heard(&mut ledger, old, member, 12));
             }
         }
+        ledger.confirm(old);
         let mut told = Vec::new();
         ledger.give_up(|since| since <= 10, |owed| told.push(owed));
-        let owed = Owed { turn: old, phase: Phase::Window, intended: 10, members: 2, first: 66 };
+        let (phase, is_confirmed) = (Phase::Window, true);
+        let owed = Owed { turn: old, phase, intended: 10, members: 2, first: 66, is_confirmed };
         assert_eq!(told, [owed]);
         assert_eq!(ledger.under_way(), 70, "the young one's");
         assert_eq!(heard(&mut ledger, old, 66, 30), Arrival::Overdue);
@@ -403,7 +425,9 @@ mod tests {
         assert_eq!(heard(&mut ledger, old, 3, 31), Arrival::Duplicate);
         delivered(&heard(&mut ledger, young, 66, 32));
         let left: Vec<Owed> = ledger.still_under_way().collect();
-        assert_eq!(left, [Owed { turn: young, intended: 20, members: 69, first: 0, ..owed }]);
+        let is_confirmed = false;
+        let of_young = Owed { turn: young, intended: 20, members: 69, first: 0, is_confirmed, ..owed };
+        assert_eq!(left, [of_young]);
     }
 
     #[test]

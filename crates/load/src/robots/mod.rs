@@ -11,8 +11,10 @@
 //! - [`stages`]: from joining to the end;
 //! - [`joining`]: how robots come into their rooms, and how they are lost;
 //! - [`speaking`]: what they say;
-//! - [`hearing`]: what they hear, and what is missing.
+//! - [`hearing`]: what they hear, and what is missing;
+//! - [`confirming`]: what the server says that it has.
 
+mod confirming;
 mod hearing;
 mod joining;
 pub(crate) mod kernel_clock;
@@ -25,6 +27,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
+use self::confirming::{Confirmation, HandedOver, Unconfirmed};
 use self::kernel_clock::KernelClock;
 use self::ledger::{Arrival, Delivered, Ledger, Owed, bit};
 use self::seats::Seats;
@@ -38,7 +41,7 @@ use crate::pace::clock::Clock;
 use crate::pace::window::{Phase, Window};
 use crate::plan::{Arrivals, Plan, Rooms};
 use crate::protocol::Opened;
-use crate::protocol::pushing::Pushing;
+use crate::protocol::pushing::{Pushed, Pushing};
 use crate::thread::SLEEP_NS_MAX;
 use crate::thread::address::Sources;
 use crate::thread::connects::Connects;
@@ -107,6 +110,11 @@ struct Robot<C> {
     next: Vec<u8>,
     /// The turns whose messages are in `next`.
     waiting: VecDeque<u64>,
+    /// What the wire has to say by itself, before `next`.
+    own: Vec<u8>,
+    /// When something was handed over last.
+    said_at: u64,
+    unconfirmed: Unconfirmed,
     /// Deliveries of the window that it had.
     had: u64,
 }

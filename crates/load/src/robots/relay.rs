@@ -77,6 +77,10 @@ pub(super) struct RelayWorld {
     pub stamps: Option<(Clock, i64)>,
     /// Connections that are refused.
     pub refuses: Option<Slot>,
+    /// How often a message is confirmed to its sender, by its number from 1.
+    pub confirms: fn(u64) -> usize,
+    /// Words of robots that only say that they are there.
+    pub pings: u64,
     lie: Lies,
     pub truth: Truth,
 }
@@ -106,6 +110,8 @@ impl RelayWorld {
             is_taking: false,
             stamps: None,
             refuses: None,
+            confirms: |_| 0,
+            pings: 0,
             lie: Box::new(lie),
             truth: Truth::default(),
         }))
@@ -151,6 +157,7 @@ impl RelayWorld {
                     self.room_of.insert(slot, room);
                     self.send_to(self.now + DELAY_NS, slot, whole);
                 }
+                [b'P'] => self.pings += 1,
                 _ => self.pass_on(slot, whole),
             }
         }
@@ -158,6 +165,11 @@ impl RelayWorld {
 
     fn pass_on(&mut self, slot: Slot, frame: Vec<u8>) {
         self.truth.messages += 1;
+        for _ in 0..(self.confirms)(self.truth.messages) {
+            // The last two bytes of the sender's own number of it.
+            let confirmation = vec![0, 3, b'C', frame[16], frame[17]];
+            self.send_to(self.now + DELAY_NS, slot, confirmation);
+        }
         let members = self.members(slot);
         // The message behind one that is held comes to all of them: else nobody could say which
         // of both is the later one.

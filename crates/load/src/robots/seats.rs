@@ -6,6 +6,7 @@
 //! threads. A thread knows its own part of that order, so that none has to be shared.
 
 use crate::backend::Slot;
+use crate::protocol::pushing::Seat;
 
 /// The seats of a thread's robots. A robot's slot is its number among the thread's.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,11 @@ impl Seats {
     /// A robot's number in the run.
     pub(crate) fn robot(self, slot: Slot) -> u32 {
         self.room(slot) * self.members + self.member(slot)
+    }
+
+    /// Whose connection a slot is.
+    pub(crate) fn seat(self, slot: Slot) -> Seat {
+        Seat { robot: self.robot(slot), room: self.room(slot) }
     }
 
     /// The robot of this room that has this number in the run, if there is such a one here.

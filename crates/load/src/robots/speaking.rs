@@ -34,7 +34,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
         let robot = &mut self.robots[slot as usize];
         let bytes = self.wire.said_bytes(self.messages.bytes());
-        let has_room = robot.next.is_empty() || robot.next.len() + bytes <= OUTBOX_BYTES;
+        let has_room = (robot.next.is_empty() || robot.next.len() + bytes <= OUTBOX_BYTES)
+            && robot.unconfirmed.has_number_for(sequence);
         if robot.state != RobotState::Inside || !has_room {
             return self.shed(slot, turn);
         }
@@ -47,7 +48,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             sequence,
             intended,
         };
-        let message = self.wire.say(self.messages.bytes(), &mut robot.next);
+        let number = confirming::number(sequence);
+        let message = self.wire.say(of.room, number, self.messages.bytes(), &mut robot.next);
         self.messages.write(of, message);
         robot.waiting.push_back(turn);
         self.send_next(slot);
@@ -66,14 +68,22 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
 
     /// Hands over what a robot has to say, unless the kernel hasn't taken yet what it said before.
     pub(super) fn send_next(&mut self, slot: Slot) {
-        if self.robots[slot as usize].next.is_empty() || self.backend.is_sending(slot) {
+        let Robot { next, own, .. } = &self.robots[slot as usize];
+        if next.is_empty() && own.is_empty() || self.backend.is_sending(slot) {
             return;
         }
         while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
             self.hand_over(slot, turn);
         }
         let robot = &mut self.robots[slot as usize];
-        std::mem::swap(&mut robot.sending, &mut robot.next);
+        robot.said_at = self.time.at();
+        if robot.own.is_empty() {
+            std::mem::swap(&mut robot.sending, &mut robot.next);
+        } else {
+            robot.own.append(&mut robot.next);
+            std::mem::swap(&mut robot.sending, &mut robot.own);
+        }
+        robot.own.clear();
         robot.next.clear();
         // SAFETY: nothing is written there before the kernel has taken it, or the slot is closed.
         if let Some(now) = unsafe { self.backend.send(slot, robot.sending.as_slice()) } {
@@ -83,15 +93,33 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
 
     /// What a robot says in a turn is owed to all of its room from now on.
     fn hand_over(&mut self, slot: Slot, turn: u64) {
-        let (phase, _) = self.ledger.intended(turn);
+        let (phase, intended) = self.ledger.intended(turn);
+        if self.wire.confirms() {
+            let (sequence, at) = (self.seats.speaker(turn).1, self.time.at());
+            let handed_over = HandedOver { sequence, intended, at };
+            self.robots[slot as usize].unconfirmed.hand_over(handed_over);
+        }
         let members = self.members_of(slot);
         let owed = self.ledger.hand_over(turn, self.time.at(), &self.joined[members]);
         self.record.account(phase).sent += u64::from(owed);
         let bytes = self.wire.said_bytes(self.messages.bytes()) as u64;
-        self.record.said(SaidInSecond { messages: 1, bytes });
+        self.record.said(SaidInSecond { messages: 1, bytes, confirmed: 0 });
         if phase == Phase::Window {
             self.seen.messages_sent += 1;
             self.record.outcome.bytes_sent += bytes;
+        }
+    }
+
+    /// Has robots that have said nothing for a while by this time say that they are there.
+    pub(super) fn ping(&mut self, looked: u64) {
+        let Some(ping) = self.wire.ping() else { return };
+        for slot in 0..self.robots.len() as Slot {
+            let robot = &mut self.robots[slot as usize];
+            let is_quiet = looked.saturating_sub(robot.said_at) >= ping.after.as_nanos() as u64;
+            if robot.state == RobotState::Inside && is_quiet && !self.backend.is_sending(slot) {
+                robot.own.extend_from_slice(ping.words);
+                self.send_next(slot);
+            }
         }
     }
 

@@ -144,7 +144,10 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if self.stop.asked() {
             return None;
         }
-        let is_waiting = self.robots.iter().any(|robot| !robot.waiting.is_empty());
+        let is_waiting = self
+            .robots
+            .iter()
+            .any(|robot| !robot.waiting.is_empty() || robot.unconfirmed.are_some());
         if is_waiting || self.ledger.under_way() > 0 {
             return Some(self.next_scan);
         }

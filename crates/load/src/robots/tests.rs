@@ -8,8 +8,10 @@ use rand::{Rng, SeedableRng};
 
 use super::relay::{DELAY_NS, GAP_NS, Lie, Relay, RelayWorld, Truth};
 use super::*;
+use crate::plan::rooms::Wire;
 use crate::plan::{Target, Until, Workload};
 use crate::protocol::pushing::frames::FramesWire;
+use crate::protocol::pushing::{QuietPing, Seat};
 use crate::run::put_together_of;
 
 const MS: Duration = Duration::from_millis(1);
@@ -19,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 fn plan((rooms, members): (u32, u32), rate: f64, window: Duration) -> (Plan, Rooms) {
     let target =
         Target { address: "127.0.0.1:1".parse().unwrap(), authority: "x".into(), path: "/".into() };
-    let asked = Rooms { members, message_bytes: 40 };
+    let asked = Rooms { wire: Wire::Frames, members, message_bytes: 40 };
     let plan = Plan {
         work: Workload::Rooms(asked),
         connections: rooms * members,
@@ -33,13 +35,22 @@ fn plan((rooms, members): (u32, u32), rate: f64, window: Duration) -> (Plan, Roo
 }
 
 /// What one thread's robots see of such a relay.
-fn run((plan, rooms): &(Plan, Rooms), world: &Rc<RefCell<RelayWorld>>) -> Outcome {
+fn run(asked: &(Plan, Rooms), world: &Rc<RefCell<RelayWorld>>) -> Outcome {
+    run_by(FramesWire, asked, world)
+}
+
+/// The same by another wire.
+fn run_by(
+    wire: impl Pushing,
+    (plan, rooms): &(Plan, Rooms),
+    world: &Rc<RefCell<RelayWorld>>,
+) -> Outcome {
     let (to, seconds) = mpsc::channel();
     let stop = Stop::default();
     let seats = Seats::new(rooms.members, rooms.rooms(plan.connections), 0, 1);
     let record = Record::new(0, None, to);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
-    let parts = (Relay::of(world), FramesWire, record);
+    let parts = (Relay::of(world), wire, record);
     let clock = world.borrow().stamps.map_or_else(Clock::start, |(clock, _)| clock);
     let mut robots = Robots::new((plan, *rooms), &stop, clock, (seats, 1), parts, sources);
     while let Some(until) = robots.sleeps_until() {
@@ -95,7 +106,7 @@ fn a_relay_that_hands_on_all_has_nothing_in_its_account_but_deliveries() {
     assert_eq!((seen.rooms, seen.joined, seen.messages_received), (2, 6, 300));
     assert_eq!((seen.stamped, seen.unstamped), (0, 300), "nothing has a stamp here");
     assert_eq!((outcome.bytes_sent, outcome.bytes_received), (100 * 42, 300 * 42));
-    assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200 }));
+    assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200, confirmed: 0 }));
     assert_eq!((outcome.connections.answers_min, outcome.connections.answers_max), (50, 50));
     assert_eq!(outcome.contradiction(), None);
 }
@@ -270,6 +281,129 @@ fn a_run_that_is_stopped_leaves_what_was_under_way_in_flight() {
     assert_eq!(account.in_flight, account.sent - account.good, "none is old enough to be missing");
     assert!(account.in_flight >= messages && messages < 30, "{account:?}");
     assert_eq!(outcome.contradiction(), None);
+}
+
+/// Frames whose relay confirms messages, and whose robots say that they are there.
+struct ConfirmedFrames;
+
+impl Pushing for ConfirmedFrames {
+    type Connection = <FramesWire as Pushing>::Connection;
+
+    fn join(&self, seat: Seat, out: &mut Vec<u8>) {
+        FramesWire.join(seat, out);
+    }
+
+    fn hear_joining(
+        &self,
+        on: &mut Self::Connection,
+        seat: Seat,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Opened {
+        FramesWire.hear_joining(on, seat, bytes, out)
+    }
+
+    fn say<'a>(&self, room: u32, number: u16, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8] {
+        FramesWire.say(room, number, bytes, out)
+    }
+
+    fn said_bytes(&self, bytes: usize) -> usize {
+        FramesWire.said_bytes(bytes)
+    }
+
+    fn hear(
+        &self,
+        on: &mut Self::Connection,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        heard: &mut impl FnMut(Pushed<'_>),
+    ) -> Result<(), Box<Fault>> {
+        FramesWire.hear(on, bytes, out, &mut |pushed| match pushed {
+            Pushed::Message(&[b'C', high, low]) => {
+                heard(Pushed::Confirmed(Some(u16::from_be_bytes([high, low]))));
+            }
+            other => heard(other),
+        })
+    }
+
+    fn confirms(&self) -> bool {
+        true
+    }
+
+    fn ping(&self) -> Option<QuietPing> {
+        Some(QuietPing { after: 10 * MS, words: &[0, 1, b'P'] })
+    }
+}
+
+/// What robots see of a relay that confirms each message so often, by its number from 1; 100
+/// messages in two rooms of three.
+fn confirmed(times: fn(u64) -> usize, lie: impl Fn(u64) -> Option<Lie> + 'static) -> Outcome {
+    let mut number = 0;
+    let world = RelayWorld::that(move |_| {
+        number += 1;
+        lie(number)
+    });
+    world.borrow_mut().confirms = times;
+    run_by(ConfirmedFrames, &plan((2, 3), 3_000.0, 100 * MS), &world)
+}
+
+#[test]
+fn confirmations_are_counted_with_their_times() {
+    let outcome = confirmed(|_| 1, |_| None);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    let times = &seen.confirm;
+    assert_eq!((times.good.len(), times.censored.len(), seen.confirmed_missing), (100, 0, 0));
+    let near = |is: u64| is.abs_diff(DELAY_NS) <= DELAY_NS / 500;
+    assert!(near(times.good.min()) && near(times.good.max()), "{} ns", times.good.max());
+    assert_eq!(outcome.seconds[0].said.unwrap().confirmed, 100);
+    assert_eq!((seen.wrong, outcome.account.good), (0, 300), "a confirmation is no message");
+}
+
+/// It is the worst that can be said of a broker.
+#[test]
+fn a_message_that_was_confirmed_and_that_somebody_never_had_is_told_apart() {
+    let each_tenth = |number: u64| (number % 10 == 4).then_some(Lie::ToOneAlone);
+    let outcome = confirmed(|_| 1, each_tenth);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.confirmed_missing, outcome.account.errors_total()), (10, 20));
+    let what = &seen.firsts.confirmed_missing.as_ref().unwrap().what;
+    let should = "message 0 of robot 4 in room 1 didn't come to robot 4 within 50ms, though it was \
+                  confirmed";
+    assert_eq!(what, should);
+    // Nobody confirmed those that were dropped.
+    let outcome = confirmed(|number| usize::from(number % 10 != 4), each_tenth);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.confirmed_missing, outcome.account.errors_total()), (0, 20));
+    assert_eq!((seen.confirm.good.len(), seen.confirm.censored.len()), (90, 10));
+}
+
+#[test]
+fn what_is_never_confirmed_waits_until_it_is_given_up_and_what_is_twice_is_wrong() {
+    let outcome = confirmed(|number| if number > 90 { 0 } else { 1 }, |_| None);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.confirm.good.len(), seen.confirm.censored.len()), (90, 10));
+    let waited = seen.confirm.censored.min();
+    assert!(waited >= TIMEOUT.as_nanos() as u64 * 99 / 100, "{waited} ns: given up too early");
+    let outcome = confirmed(|number| if number % 10 == 0 { 2 } else { 1 }, |_| None);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!((seen.confirm.good.len(), seen.wrong), (100, 10));
+    let what = &seen.firsts.wrong.as_ref().unwrap().what;
+    assert!(what.contains("a message was confirmed a second time"), "{what}");
+}
+
+#[test]
+fn a_quiet_robot_says_that_it_is_there() {
+    let pings = |wire: bool| {
+        let world = RelayWorld::that(|_| None);
+        // Each of both speaks every 40 ms, ten times.
+        let asked = plan((1, 2), 100.0, 400 * MS);
+        let outcome =
+            if wire { run_by(ConfirmedFrames, &asked, &world) } else { run(&asked, &world) };
+        assert_eq!(outcome.deliveries.unwrap().wrong, 0);
+        world.borrow().pings
+    };
+    assert_eq!(pings(false), 0, "who needn't say it doesn't");
+    assert!((30..=80).contains(&pings(true)), "{}: two or three between two messages", pings(true));
 }
 
 /// Draws what comes of each message. A message may only come behind the next one of its sender

@@ -13,8 +13,9 @@ use load::outcome::{
 };
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::name::RequestName;
+use load::plan::rooms::Wire;
 use load::plan::template::Placeholders;
-use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
+use load::plan::{Arrivals, BackendChoice, Http, Plan, Rooms, Until, Workload};
 use load::verdict::condition::{Condition, Judgement, Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::verdict::search::Edge;
@@ -155,6 +156,8 @@ struct KeysDocument {
 /// What robots do.
 #[derive(Serialize)]
 struct RoomsDocument {
+    wire: &'static str,
+    qos: Option<u8>,
     rooms: u32,
     members: u32,
     message_bytes: u32,
@@ -515,11 +518,7 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
             Workload::Http(_) | Workload::Rooms(_) => None,
             Workload::Keys(asked) => Some(keys(asked)),
         },
-        rooms: plan.rooms().map(|asked| RoomsDocument {
-            rooms: asked.rooms(plan.connections),
-            members: asked.members,
-            message_bytes: asked.message_bytes,
-        }),
+        rooms: plan.rooms().map(|asked| rooms(asked, plan)),
         arrivals,
         offered_rate,
         connections: plan.connections,
@@ -537,6 +536,22 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
             BackendChoice::Epoll => "epoll",
         },
         seed: plan.seed,
+    }
+}
+
+fn rooms(asked: Rooms, plan: &Plan) -> RoomsDocument {
+    let (wire, qos) = match asked.wire {
+        Wire::Frames => ("frames", None),
+        Wire::Mqtt { qos } => ("mqtt", Some(qos as u8)),
+        Wire::Nats => ("nats", None),
+        Wire::Resp => ("resp3", None),
+    };
+    RoomsDocument {
+        wire,
+        qos,
+        rooms: asked.rooms(plan.connections),
+        members: asked.members,
+        message_bytes: asked.message_bytes,
     }
 }
 

@@ -8,6 +8,7 @@ use histogram::Latency;
 use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
 use load::plan::keys::{Chosen, Keys, KeysPhase, Operation};
+use load::plan::rooms::Wire;
 use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, Plan, Rooms, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
@@ -126,7 +127,11 @@ fn keys_asked(keys: &Keys) -> String {
 fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
     let rooms = units::of(asked.rooms(plan.connections).into(), "room");
     let bytes = units::whole(asked.message_bytes.into());
-    format!("{rooms} of {}, messages of {bytes} bytes", units::whole(asked.members.into()))
+    let qos = match asked.wire {
+        Wire::Mqtt { qos } => format!(" with QoS {}", qos as u8),
+        Wire::Frames | Wire::Nats | Wire::Resp => String::new(),
+    };
+    format!("{rooms} of {}, messages of {bytes} bytes{qos}", units::whole(asked.members.into()))
 }
 
 /// What was written before a run, on a line.

@@ -21,13 +21,14 @@ pub struct RobotsDocument<'a> {
     seconds: f64,
     rate: f64,
     robots: Robots<'a>,
-    messages: Messages,
+    messages: Messages<'a>,
     deliveries: Deliveries<'a>,
     warmup_deliveries: AccountDocument,
     bytes: Bytes,
     delivery_us: Distribution,
     until_all_us: Distribution,
     first_to_last_us: Distribution,
+    confirm_us: Distribution,
     lateness_us: Distribution,
     seen_late_us: Distribution,
     connect_us: Distribution,
@@ -54,9 +55,13 @@ struct Robots<'a> {
 }
 
 #[derive(Serialize)]
-struct Messages {
+struct Messages<'a> {
     sent: u64,
     received: u64,
+    confirmed: u64,
+    unconfirmed: u64,
+    confirmed_missing: u64,
+    first_confirmed_missing: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -104,13 +109,14 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         seconds: outcome.window.as_secs_f64(),
         rate: outcome.rate(),
         robots: robots(outcome, seen),
-        messages: Messages { sent: seen.messages_sent, received: seen.messages_received },
+        messages: messages(seen),
         deliveries: deliveries(&outcome.account, seen),
         warmup_deliveries: account(&outcome.warmup),
         bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
         delivery_us: distribution(&outcome.response),
         until_all_us: distribution(&seen.until_all),
         first_to_last_us: exact(&seen.first_to_last),
+        confirm_us: distribution(&seen.confirm),
         lateness_us: exact(&outcome.lateness),
         seen_late_us: exact(&outcome.seen_late),
         connect_us: exact(&outcome.connect),
@@ -136,6 +142,17 @@ fn robots<'a>(outcome: &'a Outcome, seen: &'a DeliveriesSeen) -> Robots<'a> {
         syn_retransmits: connections.syn_retransmits,
         deliveries_min: connections.answers_min,
         deliveries_max: connections.answers_max,
+    }
+}
+
+fn messages(seen: &DeliveriesSeen) -> Messages<'_> {
+    Messages {
+        sent: seen.messages_sent,
+        received: seen.messages_received,
+        confirmed: seen.confirm.good.len(),
+        unconfirmed: seen.confirm.censored.len(),
+        confirmed_missing: seen.confirmed_missing,
+        first_confirmed_missing: what(&seen.firsts.confirmed_missing),
     }
 }
 

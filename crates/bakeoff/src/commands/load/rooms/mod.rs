@@ -13,13 +13,15 @@ use load::Outcome;
 use load::outcome::ErrorKind;
 use load::outcome::deliveries::DeliveriesSeen;
 use load::plan::Rooms;
-use load::plan::rooms::MESSAGE_BYTES;
+use load::plan::rooms::{MESSAGE_BYTES, Qos, Wire};
 use report::units;
 
 use super::quantity;
 
 /// Under this heading.
-const ROOMS: &str = "Rooms (frames://)";
+const ROOMS: &str = "Rooms (frames://, mqtt://, nats://, redis://…?rooms)";
+/// The URLs of servers that have rooms, for people.
+pub const URLS: &str = "frames://, mqtt://, nats:// or redis://…?rooms";
 
 /// Robots of all rooms that one run may have.
 const ROBOTS_MAX: u64 = 1_000_000;
@@ -40,6 +42,10 @@ pub struct RoomsArguments {
         value_parser = clap::value_parser!(u32)
             .range(*MESSAGE_BYTES.start() as i64..=*MESSAGE_BYTES.end() as i64))]
     pub message_bytes: Option<u32>,
+
+    /// MQTT's quality of service, 0 or 1; with 1 each message is confirmed [default: 0]
+    #[arg(long, value_name = "QOS", value_parser = qos, help_heading = ROOMS)]
+    pub qos: Option<Qos>,
 }
 
 /// Where nothing is said.
@@ -47,12 +53,21 @@ const COUNT: u64 = 10;
 const BYTES: u32 = 64;
 
 impl RoomsArguments {
-    /// What they ask of robots.
-    pub fn of(&self) -> Rooms {
-        Rooms {
+    /// What they ask of robots that speak so.
+    ///
+    /// # Errors
+    /// What doesn't go with the URL, as a sentence.
+    pub fn of(&self, wire: Wire) -> Result<Rooms, String> {
+        let wire = match (wire, self.qos) {
+            (Wire::Mqtt { qos }, given) => Wire::Mqtt { qos: given.unwrap_or(qos) },
+            (_, Some(_)) => return Err("--qos is for mqtt://".into()),
+            (wire, None) => wire,
+        };
+        Ok(Rooms {
+            wire,
             members: self.members.unwrap_or(COUNT).min(ROBOTS_MAX) as u32,
             message_bytes: self.message_bytes.unwrap_or(BYTES),
-        }
+        })
     }
 
     /// How many robots there are in all.
@@ -78,15 +93,30 @@ impl RoomsArguments {
             ("--rooms", self.rooms.is_some()),
             ("--members", self.members.is_some()),
             ("--message-bytes", self.message_bytes.is_some()),
+            ("--qos", self.qos.is_some()),
         ];
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 }
 
+/// A quality of service, as people write it.
+///
+/// # Errors
+/// Those that there are, in a sentence.
+fn qos(text: &str) -> Result<Qos, String> {
+    match text {
+        "0" => Ok(Qos::AtMostOnce),
+        "1" => Ok(Qos::AtLeastOnce),
+        "2" => Err("QoS 2 isn't there yet: 0, or 1 for messages that are confirmed".into()),
+        _ => Err("it is 0, or 1 for messages that are confirmed".into()),
+    }
+}
+
 /// How often a server broke what rooms are for, by what it did, of the run and its warm-up.
-fn breaches(outcome: &Outcome, seen: &DeliveriesSeen) -> [(&'static str, u64); 5] {
+fn breaches(outcome: &Outcome, seen: &DeliveriesSeen) -> [(&'static str, u64); 6] {
     [
         ("missing", missing(outcome)),
+        ("confirmed and missing", seen.confirmed_missing),
         ("duplicate", seen.duplicates),
         ("out of order", seen.out_of_order),
         ("of another room", seen.leaked),
@@ -131,10 +161,23 @@ pub mod tests {
 
     /// A run of 100 robots that went well.
     pub fn sound() -> Run {
-        let url = "frames://127.0.0.1:7000";
+        of(&["frames://127.0.0.1:7000"])
+    }
+
+    /// The same by a broker that confirms what it gets.
+    pub fn confirmed() -> Run {
+        let mut run = of(&["mqtt://127.0.0.1", "--qos", "1"]);
+        let seen = run.outcome.deliveries.as_mut().unwrap();
+        seen.confirm.good = histogram([(110, 9_900), (400, 95)]);
+        seen.confirm.censored = histogram([(5_000_000, 5)]);
+        run
+    }
+
+    fn of(line: &[&str]) -> Run {
         let mut run = good();
-        run.url = url.into();
-        run.plan = parse(&[url, "--rate", "10k", "--seed", "1"]).unwrap().plan().unwrap();
+        run.url = line[0].into();
+        let line = [line, &["--rate", "10k", "--seed", "1"]].concat();
+        run.plan = parse(&line).unwrap().plan().unwrap();
         let mut seen = DeliveriesSeen::nothing(10);
         (seen.joined, seen.messages_sent, seen.messages_received) = (100, 10_000, 100_000);
         (seen.stamped, seen.unstamped) = (99_000, 1_000);
@@ -151,7 +194,7 @@ pub mod tests {
         outcome.response = outcome.service.clone();
         outcome.lateness = histogram([(20, 10_000)]);
         outcome.opening = histogram([(150, 100)]);
-        let said = Some(SaidInSecond { messages: 1_000, bytes: 66_000 });
+        let said = Some(SaidInSecond { messages: 1_000, bytes: 66_000, confirmed: 0 });
         outcome.seconds = vec![Second { good: 10_000, said, ..Second::default() }; 10];
         (outcome.connections.answers_min, outcome.connections.answers_max) = (1_000, 1_000);
         outcome.deliveries = Some(Box::new(seen));
@@ -179,7 +222,7 @@ pub mod tests {
         outcome.response = outcome.service.clone();
         let seen = outcome.deliveries.as_mut().unwrap();
         (seen.duplicates, seen.out_of_order, seen.leaked) = (12, 3, 40);
-        (seen.wrong, seen.overdue, seen.cut) = (7, 5, 2);
+        (seen.wrong, seen.overdue, seen.cut, seen.confirmed_missing) = (7, 5, 2, 1);
         seen.until_all.censored = histogram([(5_000_000, 100)]);
         let what = |what: &str| Some(First { at: Duration::from_millis(7), what: what.into() });
         seen.firsts = DeliveryFirsts {
@@ -187,6 +230,10 @@ pub mod tests {
             out_of_order: what("message 3 of robot 1 in room 0 came to robot 2 behind a later one"),
             leaked: what("message 1 of robot 2 in room 0 came to robot 30, which is in room 3"),
             wrong: what("to robot 7: another byte than was said at 63: \"M\\x01\u{1b}[2J\""),
+            confirmed_missing: what(
+                "message 5 of robot 0 in room 0 didn't come to robot 2 within 5s, though it was \
+                 confirmed",
+            ),
             cut: what("robot 1: the server ended the connection"),
         };
         run.warnings = limit::warnings(&run.plan, &run.outcome);
@@ -201,8 +248,8 @@ pub mod tests {
         assert_eq!(lied_to.exit(), Exit::Condition);
         assert_eq!(
             broken(&lied_to.outcome).unwrap(),
-            "the account of deliveries isn't clean: 900 missing, 12 duplicate, 3 out of order, 40 \
-             of another room, 7 wrong"
+            "the account of deliveries isn't clean: 900 missing, 1 confirmed and missing, 12 \
+             duplicate, 3 out of order, 40 of another room, 7 wrong"
         );
         let mut lost = sound();
         lost.outcome.account.good -= 1;
@@ -213,8 +260,10 @@ pub mod tests {
 
     #[test]
     fn each_argument_is_named_where_it_has_no_use() {
-        for name in ["--rooms", "--members", "--message-bytes"] {
-            let given = parse(&["http://127.0.0.1", name, "100"]).unwrap();
+        for (name, value) in
+            [("--rooms", "100"), ("--members", "100"), ("--message-bytes", "100"), ("--qos", "1")]
+        {
+            let given = parse(&["http://127.0.0.1", name, value]).unwrap();
             assert_eq!(given.rooms.first_given(), Some(name));
         }
     }

@@ -81,6 +81,15 @@ fn account(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
         whole(outcome.connections.answers_min),
         whole(outcome.connections.answers_max),
     );
+    if seen.confirm.samples() > 0 {
+        let _ = write!(
+            text,
+            "\n  messages   {} confirmed, {} not; {} confirmed and missing",
+            whole(seen.confirm.good.len()),
+            whole(seen.confirm.censored.len()),
+            whole(seen.confirmed_missing),
+        );
+    }
     if seen.unstamped > 0 {
         let _ = write!(
             text,
@@ -109,6 +118,7 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
         first.as_ref().map(|first| first.what.clone())
     };
     let all = [
+        what(&seen.firsts.confirmed_missing),
         missing.map(|error| error.example.clone()),
         what(&seen.firsts.duplicate),
         what(&seen.firsts.out_of_order),
@@ -123,24 +133,30 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
     (!lines.is_empty()).then(|| format!("first        {}", lines.join("\n             ")))
 }
 
+/// What the time is called until a message is confirmed.
+const CONFIRM: &str = "confirm";
+
 fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
     let exact = summary::exact;
-    let times: [(&str, Latency); 7] = [
+    let times: [(&str, Latency); 8] = [
         ("delivery", outcome.response.clone()),
         ("until all\nhave it", seen.until_all.clone()),
         ("first\nto last", exact(&seen.first_to_last)),
+        (CONFIRM, seen.confirm.clone()),
         ("lateness", exact(&outcome.lateness)),
         ("seen\nlate", exact(&outcome.seen_late)),
         ("connect", exact(&outcome.connect)),
         ("join", exact(&outcome.opening)),
     ];
-    let columns: Vec<(&str, &Latency)> = times.iter().map(|(name, it)| (*name, it)).collect();
+    // Most servers confirm nothing.
+    let shown = times.iter().filter(|(name, it)| *name != CONFIRM || it.samples() > 0);
+    let columns: Vec<(&str, &Latency)> = shown.map(|(name, it)| (*name, it)).collect();
     summary::times_of(&columns, "deliveries that never came")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{lied_to, sound};
+    use super::super::tests::{confirmed, lied_to, sound};
     use super::*;
 
     fn told(run: &Run) -> String {
@@ -150,6 +166,11 @@ mod tests {
     #[test]
     fn robots_that_heard_all_of_each_other() {
         insta::assert_snapshot!(told(&sound()));
+    }
+
+    #[test]
+    fn robots_whose_broker_confirms_messages() {
+        insta::assert_snapshot!(told(&confirmed()));
     }
 
     #[test]
