@@ -232,6 +232,7 @@ pub(super) fn of_a_gateway() -> (Kind, (Slot, Evidence)) {
     let mut lateness = load.work.service_us.clone();
     (lateness.min, lateness.mean, lateness.max) = (Some(0.1), Some(5.0), Some(500.0));
     lateness.at.iter_mut().for_each(|one| one.value /= 50.0);
+    lateness.histogram = histogram(&[(40, 19_800), (80, 200)]);
     load.client.lateness_us = Some(lateness);
     let deliveries = DeliveriesSeen {
         rooms: 10,
