@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use keeper::kept::Kept;
 use keeper::process_tree;
 use load::Stop;
+use load::plan::rooms::Wire;
 use load::plan::{Rooms, Target, Until, Workload};
 use result::evidence::DeliveriesSeen;
 use result::figure::{LINES_OF_CODE, ROBOT_BYTES, UNTIL_ALL_P99_US};
@@ -74,7 +75,8 @@ fn load_plan(what: &Drive, address: SocketAddr) -> Result<load::Plan, load::Erro
         let no = || load::Error::Plan(format!("the setting of robots has no `{name}`"));
         number.ok_or_else(no)
     };
-    let rooms = Rooms { members: number(ROOM)?, message_bytes: number(MESSAGE_BYTES)? };
+    let wire = Wire::Frames;
+    let rooms = Rooms { wire, members: number(ROOM)?, message_bytes: number(MESSAGE_BYTES)? };
     let (authority, path) = (address.to_string(), String::new());
     Ok(load::Plan {
         work: Workload::Rooms(rooms),
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn a_setting_says_who_is_in_a_room_and_how_long_messages_are() {
         let plan = planned(&[(ROOM, 10), (CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap();
-        assert_eq!(plan.rooms(), Some(Rooms { members: 10, message_bytes: 64 }));
+        assert_eq!(plan.rooms(), Some(Rooms { wire: Wire::Frames, members: 10, message_bytes: 64 }));
         assert_eq!((plan.connections, plan.seed), (60, 7));
         assert_eq!(plan.arrivals, load::plan::Arrivals::Constant(600.0));
         let why = planned(&[(CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap_err();
