@@ -426,7 +426,8 @@ mod tests {
         delivered(&heard(&mut ledger, young, 66, 32));
         let left: Vec<Owed> = ledger.still_under_way().collect();
         let is_confirmed = false;
-        let of_young = Owed { turn: young, intended: 20, members: 69, first: 0, is_confirmed, ..owed };
+        let of_young =
+            Owed { turn: young, intended: 20, members: 69, first: 0, is_confirmed, ..owed };
         assert_eq!(left, [of_young]);
     }
 

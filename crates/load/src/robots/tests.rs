@@ -106,7 +106,10 @@ fn a_relay_that_hands_on_all_has_nothing_in_its_account_but_deliveries() {
     assert_eq!((seen.rooms, seen.joined, seen.messages_received), (2, 6, 300));
     assert_eq!((seen.stamped, seen.unstamped), (0, 300), "nothing has a stamp here");
     assert_eq!((outcome.bytes_sent, outcome.bytes_received), (100 * 42, 300 * 42));
-    assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200, confirmed: 0 }));
+    assert_eq!(
+        outcome.seconds[0].said,
+        Some(SaidInSecond { messages: 100, bytes: 4_200, confirmed: 0 })
+    );
     assert_eq!((outcome.connections.answers_min, outcome.connections.answers_max), (50, 50));
     assert_eq!(outcome.contradiction(), None);
 }

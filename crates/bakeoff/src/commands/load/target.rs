@@ -179,9 +179,11 @@ impl Parts {
                 return Err("memcached's protocol has no user names; leave them out".into());
             }
             (Speaks::Rooms(_), Some(_)) => {
-                return Err("robots give no user name and no password yet; leave them out, and let \
+                return Err(
+                    "robots give no user name and no password yet; leave them out, and let \
                             the server take clients without"
-                    .into());
+                        .into(),
+                );
             }
             (Speaks::Keys(Store::Resp(resp)), Some(credentials)) => {
                 let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));

@@ -50,13 +50,7 @@ pub(crate) trait Pushing: Send + Sync {
     /// Appends a message of so many bytes to `out`, all of them zeros; gives where they lie, to be
     /// written over. It is said in this room, and is its robot's message with this number, below
     /// [`NUMBERS`].
-    fn say<'a>(
-        &self,
-        room: u32,
-        number: u16,
-        bytes: usize,
-        out: &'a mut Vec<u8>,
-    ) -> &'a mut [u8];
+    fn say<'a>(&self, room: u32, number: u16, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8];
 
     /// How many bytes a message of so many has with what is around it, in whichever room.
     fn said_bytes(&self, bytes: usize) -> usize;
@@ -113,9 +107,14 @@ pub(crate) struct QuietPing {
     pub words: &'static [u8],
 }
 
-/// Bytes that aren't what is spoken, in a sentence.
+/// Bytes that aren't what is spoken: what they are instead, and how they look.
 fn malformed(spoken: &str, bytes: &[u8], what: &str) -> Box<Fault> {
-    let example = foreign::named(spoken, bytes, format!("{what}: \"{}\"", show(bytes)));
+    not_spoken(spoken, bytes, format!("{what}: \"{}\"", show(bytes)))
+}
+
+/// The same with a sentence that shows how they look.
+fn not_spoken(spoken: &str, bytes: &[u8], sentence: String) -> Box<Fault> {
+    let example = foreign::named(spoken, bytes, sentence);
     Box::new(Fault { kind: ErrorKind::Malformed, example })
 }
 

@@ -238,13 +238,7 @@ impl Pushing for MqttWire {
         })
     }
 
-    fn say<'a>(
-        &self,
-        room: u32,
-        number: u16,
-        bytes: usize,
-        out: &'a mut Vec<u8>,
-    ) -> &'a mut [u8] {
+    fn say<'a>(&self, room: u32, number: u16, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8] {
         head(PUBLISH | ((self.qos as u8) << 1), self.published_bytes(bytes), out);
         text(&self.names.of(room), out);
         if self.confirms() {
@@ -319,8 +313,7 @@ mod tests {
         let came = came(wire(Qos::AtLeastOnce), &inside(Qos::AtLeastOnce, b""));
         let id = wire(Qos::AtLeastOnce).client_id(3);
         let connect = [b"\x10\x17\x00\x04MQTT\x04\x02\x00\x3c\x00\x0b", id.as_bytes()].concat();
-        let subscribe =
-            [b"\x82\x1e\x00\x01\x00\x19", topic().as_bytes(), b"\x01"].concat();
+        let subscribe = [b"\x82\x1e\x00\x01\x00\x19", topic().as_bytes(), b"\x01"].concat();
         assert_eq!(came.said, [connect, subscribe].concat());
         assert_eq!(came.joined_at, Some(9));
     }
@@ -348,7 +341,8 @@ mod tests {
     #[test]
     fn both_sides_confirm_what_they_get() {
         let qos = Qos::AtLeastOnce;
-        let stream = b"\x32\x07\x00\x01t\x01\x02hi\x40\x02\x00\x05\xd0\x00\x3a\x06\x00\x01t\x01\x02h";
+        let stream =
+            b"\x32\x07\x00\x01t\x01\x02hi\x40\x02\x00\x05\xd0\x00\x3a\x06\x00\x01t\x01\x02h";
         let came = came(wire(qos), &inside(qos, stream));
         assert_eq!(came.messages, [&b"hi"[..], b"h"], "also what is sent again");
         assert_eq!(came.confirmed, [Some(4)]);

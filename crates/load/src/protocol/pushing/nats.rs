@@ -51,7 +51,7 @@ enum Line<'a> {
     Pong,
     /// What it says where `verbose` is asked for: it means nothing here.
     Ok,
-    /// Its own words, as `'Slow Consumer'`.
+    /// Its own words, as `Slow Consumer`.
     Error(&'a [u8]),
 }
 
@@ -101,7 +101,11 @@ fn line(whole: &[u8]) -> Result<Line<'_>, Box<Fault>> {
         Some(b"PING") => Ok(Line::Ping),
         Some(b"PONG") => Ok(Line::Pong),
         Some(b"+OK") => Ok(Line::Ok),
-        Some(b"-ERR") => Ok(Line::Error(line[b"-ERR".len()..].trim_ascii_start())),
+        Some(b"-ERR") => {
+            let words = line[b"-ERR".len()..].trim_ascii();
+            let quoted = words.strip_prefix(b"'").and_then(|words| words.strip_suffix(b"'"));
+            Ok(Line::Error(quoted.unwrap_or(words)))
+        }
         _ => Err(malformed(NATS, line, "no line of NATS")),
     }
 }
@@ -163,13 +167,7 @@ impl Pushing for NatsWire {
         })
     }
 
-    fn say<'a>(
-        &self,
-        room: u32,
-        _number: u16,
-        bytes: usize,
-        out: &'a mut Vec<u8>,
-    ) -> &'a mut [u8] {
+    fn say<'a>(&self, room: u32, _number: u16, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8] {
         out.extend_from_slice(b"PUB ");
         out.extend_from_slice(&self.names.of(room));
         out.push(b' ');
@@ -250,7 +248,8 @@ mod tests {
         let streams: [Vec<u8>; 10] = [
             b"INFO {\"tls_required\":true}\r\n".to_vec(),
             b"INFO {}\r\n-ERR 'Authorization Violation'\r\n".to_vec(),
-            b"INFO {}\r\n-ERR 'Permissions Violation for Subscription to \"bakeoff.1\"'\r\n".to_vec(),
+            b"INFO {}\r\n-ERR 'Permissions Violation for Subscription to \"bakeoff.1\"'\r\n"
+                .to_vec(),
             b"-ERR 'maximum connections exceeded'\r\n".to_vec(),
             inside(b"-ERR 'Slow Consumer'\r\n"),
             b"PONG\r\n".to_vec(),

@@ -11,7 +11,7 @@ use memchr::memchr;
 
 use super::cut::BrokerConnection;
 use super::names::{FIRST_WORD, NAME_BYTES, RoomNames};
-use super::{FRAME_BYTES_MAX, Pushed, Pushing, Seat, malformed, refused};
+use super::{FRAME_BYTES_MAX, Pushed, Pushing, Seat, malformed, not_spoken, refused};
 use crate::outcome::fault::{Fault, show};
 use crate::plan::rooms::MESSAGE_BYTES;
 use crate::protocol::Opened;
@@ -51,7 +51,7 @@ fn value_bytes(begin: &[u8]) -> Result<Option<usize>, Box<Fault>> {
             Err(malformed(RESP, begin, "a value without an end"))
         }
         Ok(end) => Ok(end),
-        Err(why) => Err(malformed(RESP, begin, &why)),
+        Err(why) => Err(not_spoken(RESP, begin, why)),
     }
 }
 
@@ -140,13 +140,7 @@ impl Pushing for RespWire {
         })
     }
 
-    fn say<'a>(
-        &self,
-        room: u32,
-        _number: u16,
-        bytes: usize,
-        out: &'a mut Vec<u8>,
-    ) -> &'a mut [u8] {
+    fn say<'a>(&self, room: u32, _number: u16, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8] {
         array(3, out);
         bulk(b"PUBLISH", out);
         bulk(&self.names.of(room), out);

@@ -383,7 +383,7 @@ pub(in crate::protocol) fn value_end(
     let strange = || format!("no value of RESP that is awaited: \"{}\"", show(first));
     let Some((sign, rest)) = first.split_first() else { return Err(strange()) };
     let elements = match *sign {
-        b'+' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
+        b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
         // What isn't there, as RESP2 has it.
         b'$' | b'*' if rest == b"-1" => return Ok(Some(after)),
         b'$' | b'=' | b'!' => {
