@@ -45,7 +45,7 @@ const BUFFERS_KIB: f64 = 16.0 * 1024.0;
 const KIB_A_ROBOT_MAX: f64 = 2.0;
 
 /// A backend with rooms on it, and what came of each run.
-struct Measured {
+struct RobotRuns {
     backend: &'static str,
     house: (u32, u32),
     runs: Vec<Run>,
@@ -57,7 +57,7 @@ struct Run {
     peak_kib: f64,
 }
 
-impl Measured {
+impl RobotRuns {
     fn median(&self, of: fn(&Run) -> f64) -> f64 {
         Spread::of(self.runs.iter().map(of)).map_or(f64::NAN, |spread| spread.median)
     }
@@ -71,12 +71,12 @@ impl Measured {
 pub fn run(arguments: &RobotsArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
     let program = Tool::Bakeoff.program()?.display().to_string();
-    let mut all: Vec<Measured> = Vec::new();
+    let mut all: Vec<RobotRuns> = Vec::new();
     for backend in ["io_uring", "epoll"] {
-        all.extend(HOUSES.map(|house| Measured { backend, house, runs: Vec::new() }));
+        all.extend(HOUSES.map(|house| RobotRuns { backend, house, runs: Vec::new() }));
     }
     for round in 1..=arguments.rounds {
-        for Measured { backend, house, runs } in &mut all {
+        for RobotRuns { backend, house, runs } in &mut all {
             let of = format!("{} rooms of {}, {backend}", house.0, house.1);
             let run = once(&program, arguments, (backend, *house), &place, interrupt);
             runs.push(run.map_err(|why| format!("{of}: {why}"))?);
@@ -130,8 +130,8 @@ fn once(
 }
 
 /// What is asked of each: what holds, or what is missed.
-fn verdicts(all: &[Measured]) -> Vec<Result<&'static str, &'static str>> {
-    let verdict = |measured: &Measured| {
+fn verdicts(all: &[RobotRuns]) -> Vec<Result<&'static str, &'static str>> {
+    let verdict = |measured: &RobotRuns| {
         let first = all.iter().find(|other| other.backend == measured.backend);
         let few = first.map_or(f64::NAN, |first| first.median(|run| run.peak_kib));
         let more_kib = measured.median(|run| run.peak_kib) - few;
@@ -144,7 +144,7 @@ fn verdicts(all: &[Measured]) -> Vec<Result<&'static str, &'static str>> {
     all.iter().map(verdict).collect()
 }
 
-fn table(all: &[Measured]) -> Table {
+fn table(all: &[RobotRuns]) -> Table {
     let mut table = markdown();
     table.set_header(["backend", "rooms", "CPU µs a delivery", "busy", "resident KiB", ""]);
     for (measured, verdict) in all.iter().zip(verdicts(all)) {
@@ -165,9 +165,9 @@ fn table(all: &[Measured]) -> Table {
 mod tests {
     use super::*;
 
-    fn measured(house: (u32, u32), busy_share: f64, peak_kib: f64) -> Measured {
+    fn measured(house: (u32, u32), busy_share: f64, peak_kib: f64) -> RobotRuns {
         let runs = vec![Run { us_per_delivery: 3.0, busy_share, peak_kib }];
-        Measured { backend: "epoll", house, runs }
+        RobotRuns { backend: "epoll", house, runs }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::server::Server;
 use crate::tool::Tool;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
-use crate::truth::one_queue::Scope;
+use crate::truth::one_queue::QueueScope;
 use crate::truth::stall::Stall;
 use crate::truth::tries::Outcome;
 
@@ -247,7 +247,7 @@ impl Bench<'_> {
 
     /// Tells whether the requests of an open loop wait as in one queue.
     fn queues(&self, quick: bool, page: &mut Page) -> Result<bool, String> {
-        let scope = if quick { Scope::QUICK } else { Scope::FULL };
+        let scope = if quick { QueueScope::QUICK } else { QueueScope::FULL };
         let outcomes = one_queue::measure(self, &scope)?;
         page.say("## Beside queueing theory");
         page.say(one_queue::ABOUT);
@@ -258,7 +258,7 @@ impl Bench<'_> {
 
     /// Tells whether robots hear what a relay says when it says so.
     fn rooms(&self, quick: bool, page: &mut Page) -> Result<bool, String> {
-        let scope = if quick { rooms::Scope::QUICK } else { rooms::Scope::FULL };
+        let scope = if quick { rooms::RoomsScope::QUICK } else { rooms::RoomsScope::FULL };
         let outcomes = rooms::measure(self, &scope)?;
         page.say("## Robots in rooms");
         page.say(rooms::ABOUT);

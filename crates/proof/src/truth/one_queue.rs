@@ -33,7 +33,7 @@ use crate::truth::{Bench, at_quantile, count, counts, percentile};
 
 /// Which cases are measured, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope {
+pub struct QueueScope {
     /// Connections, with the service time in ms at which their rate is no burden.
     connections: &'static [(u32, u32)],
     /// Shares of what they can carry.
@@ -48,9 +48,9 @@ pub struct Scope {
     margin: Margin,
 }
 
-impl Scope {
+impl QueueScope {
     /// All cases.
-    pub const FULL: Scope = Scope {
+    pub const FULL: QueueScope = QueueScope {
         connections: &[(1, 10), (3, 10), (8, 10), (50, 20)],
         utilisations: &[0.5, 0.8, 0.95],
         threads: &[1, 2, 4],
@@ -62,7 +62,7 @@ impl Scope {
 
     /// Those that a queue a thread is furthest from, with margins for a machine that does
     /// other things as well.
-    pub const QUICK: Scope = Scope {
+    pub const QUICK: QueueScope = QueueScope {
         connections: &[(3, 20), (8, 20)],
         utilisations: &[0.8],
         threads: &[2, 4],
@@ -73,7 +73,7 @@ impl Scope {
     };
 
     /// All cases on some of these backends.
-    fn cases(&self, backends: &[&'static str]) -> Vec<Case> {
+    fn cases(&self, backends: &[&'static str]) -> Vec<QueueCase> {
         let mut cases = Vec::new();
         for &backend in backends.iter().take(self.backends) {
             for &threads in self.threads {
@@ -90,12 +90,12 @@ impl Scope {
         backend: &'static str,
         threads: u32,
         law: Law,
-    ) -> impl Iterator<Item = Case> {
+    ) -> impl Iterator<Item = QueueCase> {
         // One connection has one thread, whatever is asked for.
         let has = move |connections: u32| threads == 1 || connections > 1;
         let connections = self.connections.iter().filter(move |(connections, _)| has(*connections));
         connections.flat_map(move |&(connections, service_ms)| {
-            self.utilisations.iter().map(move |&utilisation| Case {
+            self.utilisations.iter().map(move |&utilisation| QueueCase {
                 connections,
                 service_ms,
                 utilisation,
@@ -116,7 +116,7 @@ enum Law {
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Case {
+pub struct QueueCase {
     connections: u32,
     service_ms: u32,
     utilisation: f64,
@@ -125,7 +125,7 @@ pub struct Case {
     backend: &'static str,
 }
 
-impl Case {
+impl QueueCase {
     fn rate(&self) -> f64 {
         self.utilisation * f64::from(self.connections) * 1e3 / f64::from(self.service_ms)
     }
@@ -147,9 +147,9 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for QueueCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { connections, utilisation, threads, backend, .. } = self;
+        let QueueCase { connections, utilisation, threads, backend, .. } = self;
         let service = self.service_in_words();
         write!(
             f,
@@ -161,7 +161,7 @@ impl fmt::Display for Case {
 
 /// A case that is being measured.
 struct UnderWay {
-    case: Case,
+    case: QueueCase,
     requests: u64,
     server: Server,
     client: Running,
@@ -171,7 +171,7 @@ struct UnderWay {
 
 /// What was seen of a case, from both sides.
 struct Evidence {
-    case: Case,
+    case: QueueCase,
     requests: u64,
     report: Report,
     /// The client's histograms, as `--hdr` writes them.
@@ -195,20 +195,20 @@ const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 const SEED: u64 = 29;
 
 /// Measures all cases; each that misses something has a second try.
-pub fn measure(bench: &Bench, scope: &Scope) -> Result<Vec<Outcome<Case>>, String> {
-    let group = |cases: &[Case]| measure_group(bench, scope, cases);
+pub fn measure(bench: &Bench, scope: &QueueScope) -> Result<Vec<Outcome<QueueCase>>, String> {
+    let group = |cases: &[QueueCase]| measure_group(bench, scope, cases);
     tries::measure(&scope.cases(bench.backends), scope.at_once, "queues", group)
 }
 
 /// Measures cases side by side.
 fn measure_group(
     bench: &Bench,
-    scope: &Scope,
-    cases: &[Case],
-) -> Result<Vec<Outcome<Case>>, String> {
+    scope: &QueueScope,
+    cases: &[QueueCase],
+) -> Result<Vec<Outcome<QueueCase>>, String> {
     let folder =
         tempfile::tempdir().map_err(|error| format!("a folder for histograms: {error}"))?;
-    let start = |(nth, &case): (usize, &Case)| {
+    let start = |(nth, &case): (usize, &QueueCase)| {
         let log = folder.path().join(nth.to_string());
         start(bench, scope, case, nth, log)
     };
@@ -220,22 +220,24 @@ fn measure_group(
         let output = client.wait(bench.interrupt)?.success()?.output;
         ended.push((case, requests, server, Report::read(&output)?, log));
     }
-    let look = |(case, requests, server, report, log): (Case, u64, Server, Report, PathBuf)| {
-        let record = bench.record(&server, &report)?;
-        let seen = server.get_large(REQUESTS)?.lines().map(str::parse).collect::<Result<_, _>>()?;
-        let log =
-            fs::read_to_string(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let evidence = Evidence { case, requests, report, log, record, seen };
-        let figures = evidence.figures(scope.margin)?;
-        Ok(Outcome { case, figures, is_second_try: false })
-    };
+    let look =
+        |(case, requests, server, report, log): (QueueCase, u64, Server, Report, PathBuf)| {
+            let record = bench.record(&server, &report)?;
+            let seen =
+                server.get_large(REQUESTS)?.lines().map(str::parse).collect::<Result<_, _>>()?;
+            let log =
+                fs::read_to_string(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+            let evidence = Evidence { case, requests, report, log, record, seen };
+            let figures = evidence.figures(scope.margin)?;
+            Ok(Outcome { case, figures, is_second_try: false })
+        };
     ended.into_iter().map(look).collect()
 }
 
 fn start(
     bench: &Bench,
-    scope: &Scope,
-    case: Case,
+    scope: &QueueScope,
+    case: QueueCase,
     nth: usize,
     log: PathBuf,
 ) -> Result<UnderWay, String> {
@@ -346,7 +348,7 @@ fn mean(times: impl ExactSizeIterator<Item = u64>) -> u64 {
 pub const IN_TABLE: &str = RESPONSE;
 
 /// A row a case.
-pub fn table(outcomes: &[Outcome<Case>]) -> Table {
+pub fn table(outcomes: &[Outcome<QueueCase>]) -> Table {
     let mut table = markdown();
     table.set_header([
         "connections",
@@ -361,7 +363,7 @@ pub fn table(outcomes: &[Outcome<Case>]) -> Table {
         "",
     ]);
     for outcome in outcomes {
-        let Case { connections, utilisation, threads, backend, .. } = outcome.case;
+        let QueueCase { connections, utilisation, threads, backend, .. } = outcome.case;
         let pair = |quantile| {
             let figure = outcome.figure(&format!("{RESPONSE}, {}", percentile(quantile)));
             figure.map_or_else(String::new, |Figure { expected, measured, .. }| {
@@ -412,13 +414,13 @@ mod tests {
 
     #[test]
     fn every_case_that_is_asked_for_is_measured_once() {
-        let cases = Scope::FULL.cases(&["io_uring", "epoll"]);
+        let cases = QueueScope::FULL.cases(&["io_uring", "epoll"]);
         // One connection has one thread: 1 + 3 · 3 of connections and threads.
         assert_eq!(cases.len(), 10 * 3 * 2 * 2);
         for (at, case) in cases.iter().enumerate() {
             assert!(!cases[..at].contains(case), "{case} is there twice");
         }
-        for Scope { seconds, .. } in [Scope::FULL, Scope::QUICK] {
+        for QueueScope { seconds, .. } in [QueueScope::FULL, QueueScope::QUICK] {
             let few = cases.iter().find(|case| case.rate() * seconds < 200.0);
             assert_eq!(few, None, "its p99 is a handful of requests");
         }
@@ -426,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_queue_a_thread_is_out_of_every_margin() {
-        for scope in [Scope::FULL, Scope::QUICK] {
+        for scope in [QueueScope::FULL, QueueScope::QUICK] {
             for case in scope.cases(&["io_uring"]) {
                 if case.threads != 2 || case.connections != 3 || case.utilisation < 0.8 {
                     continue;

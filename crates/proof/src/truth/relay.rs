@@ -101,7 +101,7 @@ impl FromStr for Passed {
     }
 }
 
-type Record = Arc<Mutex<Vec<Passed>>>;
+type Log = Arc<Mutex<Vec<Passed>>>;
 
 /// What came on a connection.
 enum Came {
@@ -117,7 +117,7 @@ pub fn run(arguments: &CalibrationRelayArguments) -> Result<(), String> {
     let &CalibrationRelayArguments { address, service, gap } = arguments;
     let fail = |error: io::Error| format!("on {address}: {error}");
     let listener = listen_stamped(address).map_err(fail)?;
-    let record = Record::default();
+    let record = Log::default();
     let (turns, came) = channel();
     let passed = record.clone();
     let relay = Relay { service: nanoseconds(service), gap: nanoseconds(gap), record: passed };
@@ -135,7 +135,7 @@ pub fn run(arguments: &CalibrationRelayArguments) -> Result<(), String> {
 }
 
 /// Reads frames from a connection until its end.
-fn hear(mut stream: TcpStream, turns: &Sender<Came>, record: &Record) -> io::Result<()> {
+fn hear(mut stream: TcpStream, turns: &Sender<Came>, record: &Log) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut bytes = Vec::new();
     let mut room = None;
@@ -179,7 +179,7 @@ struct Relay {
     /// In nanoseconds, as in [`CalibrationRelayArguments`].
     service: u64,
     gap: u64,
-    record: Record,
+    record: Log,
 }
 
 impl Relay {

@@ -27,7 +27,7 @@ use crate::truth::{Arrivals, Bench, at_quantile, count, percentile};
 
 /// Which cases are measured, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope {
+pub struct RoomsScope {
     houses: &'static [House],
     arrivals: &'static [Arrivals],
     /// Shares of what the relay can carry.
@@ -65,9 +65,9 @@ impl House {
     }
 }
 
-impl Scope {
+impl RoomsScope {
     /// All cases: many rooms of a few, which lie on a thread each, and one of many.
-    pub const FULL: Scope = Scope {
+    pub const FULL: RoomsScope = RoomsScope {
         houses: &[
             House { rooms: 8, members: 5, service_us: 2_000, gap_us: 200 },
             House { rooms: 1, members: 40, service_us: 2_000, gap_us: 50 },
@@ -82,7 +82,7 @@ impl Scope {
     };
 
     /// A few, with margins for a machine that does other things as well.
-    pub const QUICK: Scope = Scope {
+    pub const QUICK: RoomsScope = RoomsScope {
         houses: &[House { rooms: 4, members: 5, service_us: 10_000, gap_us: 2_000 }],
         arrivals: &[Arrivals::Poisson],
         utilisations: &[0.8],
@@ -94,13 +94,13 @@ impl Scope {
     };
 
     /// All cases on some of these backends.
-    fn cases(&self, backends: &[&'static str]) -> Vec<Case> {
+    fn cases(&self, backends: &[&'static str]) -> Vec<RoomsCase> {
         let mut cases = Vec::new();
         for &backend in backends.iter().take(self.backends) {
             for &threads in self.threads {
                 for &house in self.houses {
                     for &arrivals in self.arrivals {
-                        let case = |&used| Case { house, arrivals, used, threads, backend };
+                        let case = |&used| RoomsCase { house, arrivals, used, threads, backend };
                         cases.extend(self.utilisations.iter().map(case));
                     }
                 }
@@ -112,7 +112,7 @@ impl Scope {
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Case {
+pub struct RoomsCase {
     house: House,
     arrivals: Arrivals,
     /// The share that is used of what the relay can carry.
@@ -121,16 +121,17 @@ pub struct Case {
     backend: &'static str,
 }
 
-impl Case {
+impl RoomsCase {
     /// Deliveries a second.
     fn rate(&self) -> f64 {
         f64::from(self.house.members) * self.used / self.house.busy().as_secs_f64()
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for RoomsCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { house: House { rooms, members, .. }, arrivals, used, threads, backend } = self;
+        let RoomsCase { house: House { rooms, members, .. }, arrivals, used, threads, backend } =
+            self;
         let arrivals = arrivals.name();
         write!(
             f,
@@ -157,24 +158,24 @@ const BY_RECORD: &str = "by the record, ";
 pub const IN_TABLE: &str = DELIVERY;
 
 /// Measures all cases; each that misses something has a second try.
-pub fn measure(bench: &Bench, scope: &Scope) -> Result<Vec<Outcome<Case>>, String> {
-    let group = |cases: &[Case]| measure_group(bench, scope, cases);
+pub fn measure(bench: &Bench, scope: &RoomsScope) -> Result<Vec<Outcome<RoomsCase>>, String> {
+    let group = |cases: &[RoomsCase]| measure_group(bench, scope, cases);
     tries::measure(&scope.cases(bench.backends), scope.at_once, "houses of rooms", group)
 }
 
 /// A case that is being measured.
 struct UnderWay {
-    case: Case,
+    case: RoomsCase,
     relay: Server,
     client: Running,
 }
 
 fn measure_group(
     bench: &Bench,
-    scope: &Scope,
-    cases: &[Case],
-) -> Result<Vec<Outcome<Case>>, String> {
-    let start = |(nth, &case): (usize, &Case)| start(bench, scope, case, nth);
+    scope: &RoomsScope,
+    cases: &[RoomsCase],
+) -> Result<Vec<Outcome<RoomsCase>>, String> {
+    let start = |(nth, &case): (usize, &RoomsCase)| start(bench, scope, case, nth);
     let under_way: Vec<UnderWay> =
         cases.iter().enumerate().map(start).collect::<Result<_, String>>()?;
     // All are awaited before any is looked at, which takes the processor for a while.
@@ -183,7 +184,7 @@ fn measure_group(
         let output = client.wait(bench.interrupt)?.success()?.output;
         ended.push((case, relay, Deliveries::read(&output)?));
     }
-    let look = |(case, relay, told): (Case, Server, Deliveries)| {
+    let look = |(case, relay, told): (RoomsCase, Server, Deliveries)| {
         let passed = relay.get_large(PASSED)?;
         let passed: Vec<Passed> = passed.lines().map(str::parse).collect::<Result<_, _>>()?;
         let figures = figures(case, scope.margin, &told, passed);
@@ -192,7 +193,12 @@ fn measure_group(
     ended.into_iter().map(look).collect()
 }
 
-fn start(bench: &Bench, scope: &Scope, case: Case, nth: usize) -> Result<UnderWay, String> {
+fn start(
+    bench: &Bench,
+    scope: &RoomsScope,
+    case: RoomsCase,
+    nth: usize,
+) -> Result<UnderWay, String> {
     let Place { server, client } = bench.place;
     // As with requests: one thread has one processor and its relay the same, so that a pause of it
     // is in the relay's record as well; several have all that there are.
@@ -216,7 +222,12 @@ fn start(bench: &Bench, scope: &Scope, case: Case, nth: usize) -> Result<UnderWa
 }
 
 /// All that is asked of a case.
-fn figures(case: Case, margin: Margin, told: &Deliveries, mut passed: Vec<Passed>) -> Vec<Figure> {
+fn figures(
+    case: RoomsCase,
+    margin: Margin,
+    told: &Deliveries,
+    mut passed: Vec<Passed>,
+) -> Vec<Figure> {
     passed.sort_by_key(|message| message.intended);
     let expected = Expected::of(&passed);
     let of = case.to_string();
@@ -316,7 +327,7 @@ impl Expected {
 }
 
 /// A row a case.
-pub fn table(outcomes: &[Outcome<Case>]) -> Table {
+pub fn table(outcomes: &[Outcome<RoomsCase>]) -> Table {
     let mut table = markdown();
     table.set_header([
         "rooms",
@@ -331,7 +342,7 @@ pub fn table(outcomes: &[Outcome<Case>]) -> Table {
         "",
     ]);
     for outcome in outcomes {
-        let Case { house, arrivals, used, threads, backend } = outcome.case;
+        let RoomsCase { house, arrivals, used, threads, backend } = outcome.case;
         let pair = |quantile| {
             let figure = outcome.figure(&format!("{DELIVERY}{}", percentile(quantile)));
             figure.map_or_else(String::new, |Figure { expected, measured, .. }| {
@@ -387,11 +398,11 @@ mod tests {
 
     #[test]
     fn every_case_is_measured_once_with_enough_deliveries() {
-        let cases = Scope::FULL.cases(&["io_uring", "epoll"]);
+        let cases = RoomsScope::FULL.cases(&["io_uring", "epoll"]);
         assert_eq!(cases.len(), 2 * 3 * 2 * 2 * 3);
         for (at, case) in cases.iter().enumerate() {
             assert!(!cases[..at].contains(case), "{case} is there twice");
-            let deliveries = case.rate() * Scope::FULL.seconds;
+            let deliveries = case.rate() * RoomsScope::FULL.seconds;
             assert!(deliveries > 10_000.0, "{case}: {deliveries} have no p99");
             let messages = deliveries / f64::from(case.house.members);
             assert!(messages > 1_000.0, "{case}: {messages} have no p90");
