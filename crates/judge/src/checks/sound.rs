@@ -222,7 +222,7 @@ pub(super) fn of_a_store() -> (Slot, Evidence) {
 pub(super) fn of_a_gateway() -> (Kind, (Slot, Evidence)) {
     let (mut slot, mut evidence) = sound();
     slot.setting.pace = Pace::Fixed { per_s: 50_000 };
-    slot.setting.values.retain(|(id, _)| id == result::setting::CONNECTIONS);
+    slot.setting.values.retain(|(id, _)| id != result::setting::KEPT);
     slot.setting.set(result::setting::ROOM, 10);
     slot.setting.set(result::setting::MESSAGE_BYTES, 64);
     evidence.answer = None;
