@@ -100,7 +100,7 @@ impl LiveLine {
         if let Some(said) = said {
             let confirmed = match said.confirmed {
                 0 => String::new(),
-                confirmed => format!(", confirmed {}/s", rate(confirmed as f64)),
+                confirmed => format!(", confirmed {}", rate(confirmed as f64)),
             };
             return format!(
                 "{warming_up}{} · out {} {}/s{confirmed} · in {} {}/s · p99 {} · missing {} · {left}",

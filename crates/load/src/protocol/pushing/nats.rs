@@ -44,7 +44,7 @@ impl NatsWire {
 
 /// What a server says.
 #[derive(Debug, PartialEq)]
-enum Line<'a> {
+enum NatsLine<'a> {
     Info(&'a [u8]),
     Message(&'a [u8]),
     Ping,
@@ -88,23 +88,23 @@ fn line_bytes(begin: &[u8]) -> Result<Option<usize>, Box<Fault>> {
 }
 
 /// A whole line, with what belongs to it.
-fn line(whole: &[u8]) -> Result<Line<'_>, Box<Fault>> {
+fn line(whole: &[u8]) -> Result<NatsLine<'_>, Box<Fault>> {
     let end = memchr(b'\n', whole).map_or(whole.len(), |end| end + 1);
     let (line, behind) = whole.split_at(end);
     let line = line.trim_ascii_end();
     match line.split(|byte| *byte == b' ').next() {
         Some(b"MSG") => match behind.strip_suffix(LINE_END) {
-            Some(message) => Ok(Line::Message(message)),
+            Some(message) => Ok(NatsLine::Message(message)),
             None => Err(malformed(NATS, whole, "a message without an end")),
         },
-        Some(b"INFO") => Ok(Line::Info(&line[b"INFO".len()..])),
-        Some(b"PING") => Ok(Line::Ping),
-        Some(b"PONG") => Ok(Line::Pong),
-        Some(b"+OK") => Ok(Line::Ok),
+        Some(b"INFO") => Ok(NatsLine::Info(&line[b"INFO".len()..])),
+        Some(b"PING") => Ok(NatsLine::Ping),
+        Some(b"PONG") => Ok(NatsLine::Pong),
+        Some(b"+OK") => Ok(NatsLine::Ok),
         Some(b"-ERR") => {
             let words = line[b"-ERR".len()..].trim_ascii();
             let quoted = words.strip_prefix(b"'").and_then(|words| words.strip_suffix(b"'"));
-            Ok(Line::Error(quoted.unwrap_or(words)))
+            Ok(NatsLine::Error(quoted.unwrap_or(words)))
         }
         _ => Err(malformed(NATS, line, "no line of NATS")),
     }
@@ -144,12 +144,12 @@ impl Pushing for NatsWire {
         let BrokerConnection { cut, is_greeted } = on;
         cut.opened(bytes, line_bytes, |whole| {
             match line(whole)? {
-                Line::Info(info) if memmem::find(info, TLS_REQUIRED).is_some() => {
+                NatsLine::Info(info) if memmem::find(info, TLS_REQUIRED).is_some() => {
                     let what = "the server takes connections with TLS alone, which bakeoff load \
                                 does not speak yet; let it take others";
                     return Err(refused(what.into()));
                 }
-                Line::Info(_) if !*is_greeted => {
+                NatsLine::Info(_) if !*is_greeted => {
                     *is_greeted = true;
                     out.extend_from_slice(CONNECT);
                     out.extend_from_slice(b"SUB ");
@@ -157,10 +157,10 @@ impl Pushing for NatsWire {
                     out.extend_from_slice(b" 1\r\n");
                     out.extend_from_slice(PING);
                 }
-                Line::Error(words) => return Err(error(words)),
-                Line::Pong if *is_greeted => return Ok(ControlFlow::Break(())),
-                Line::Ping => out.extend_from_slice(PONG),
-                Line::Info(_) | Line::Message(_) | Line::Ok if *is_greeted => {}
+                NatsLine::Error(words) => return Err(error(words)),
+                NatsLine::Pong if *is_greeted => return Ok(ControlFlow::Break(())),
+                NatsLine::Ping => out.extend_from_slice(PONG),
+                NatsLine::Info(_) | NatsLine::Message(_) | NatsLine::Ok if *is_greeted => {}
                 _ => return Err(malformed(NATS, whole, "no INFO, which comes first")),
             }
             Ok(ControlFlow::Continue(()))
@@ -193,11 +193,11 @@ impl Pushing for NatsWire {
     ) -> Result<(), Box<Fault>> {
         let take = |whole: &[u8]| {
             match line(whole)? {
-                Line::Message(message) => heard(Pushed::Message(message)),
-                Line::Ping => out.extend_from_slice(PONG),
-                Line::Error(words) => return Err(error(words)),
+                NatsLine::Message(message) => heard(Pushed::Message(message)),
+                NatsLine::Ping => out.extend_from_slice(PONG),
+                NatsLine::Error(words) => return Err(error(words)),
                 // It tells anew what it is like, or answers what isn't awaited any more.
-                Line::Info(_) | Line::Pong | Line::Ok => {}
+                NatsLine::Info(_) | NatsLine::Pong | NatsLine::Ok => {}
             }
             Ok(ControlFlow::Continue(()))
         };

@@ -151,7 +151,11 @@ fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
     // Most servers confirm nothing.
     let shown = times.iter().filter(|(name, it)| *name != CONFIRM || it.samples() > 0);
     let columns: Vec<(&str, &Latency)> = shown.map(|(name, it)| (*name, it)).collect();
-    summary::times_of(&columns, "deliveries that never came")
+    let waited = match seen.confirm.censored.len() {
+        0 => "deliveries that never came",
+        _ => "deliveries and confirmations that never came",
+    };
+    summary::times_of(&columns, waited)
 }
 
 #[cfg(test)]
