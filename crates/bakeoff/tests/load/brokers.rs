@@ -336,14 +336,11 @@ fn robots_of_a_real_broker_hear_all_of_each_other() {
             assert_eq!(count(&said, "/deliveries/delivered"), 600, "{what}: {deliveries}");
             assert_eq!(count(&said, "/robots/joined"), 15, "{what}");
             let messages = &said.json["messages"];
-            assert_eq!((&messages["sent"], &messages["received"]), (&120.into(), &600.into()));
+            assert_eq!(messages["sent"], 120, "{what}: {messages}");
             let confirmed = if confirms { 120 } else { 0 };
             assert_eq!(count(&said, "/messages/confirmed"), confirmed, "{what}: {messages}");
             assert_eq!(count(&said, "/messages/unconfirmed"), 0, "{what}: {messages}");
             assert_eq!(count(&said, "/confirm_us/samples"), confirmed, "{what}");
-            let each_second = said.json["per_second"].as_array().unwrap();
-            let in_seconds = each_second.iter().map(|it| it["said"]["messages"].as_u64().unwrap());
-            assert_eq!(in_seconds.sum::<u64>(), 120, "{what}");
         }
     }
 }
