@@ -47,13 +47,14 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         };
     }
     if seen.kind.passes_on() {
-        return match contract_after.is_empty() {
-            true => Word::not_checked("The contract was not checked again after the load."),
-            false => Word::valid(
+        return if contract_after.is_empty() {
+            Word::not_checked("The contract was not checked again after the load.")
+        } else {
+            Word::valid(
                 format!("{} deliveries", load.client.good),
                 "Every delivery under load was compared with what was said, and the contract was \
                  kept before the load and after it.",
-            ),
+            )
         };
     }
     // Answers that are errors have other lengths.
