@@ -198,7 +198,10 @@ mod tests {
     #[test]
     fn a_setting_says_who_is_in_a_room_and_how_long_messages_are() {
         let plan = planned(&[(ROOM, 10), (CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap();
-        assert_eq!(plan.rooms(), Some(Rooms { wire: Wire::Frames, members: 10, message_bytes: 64 }));
+        assert_eq!(
+            plan.rooms(),
+            Some(Rooms { wire: Wire::Frames, members: 10, message_bytes: 64 })
+        );
         assert_eq!((plan.connections, plan.seed), (60, 7));
         assert_eq!(plan.arrivals, load::plan::Arrivals::Constant(600.0));
         let why = planned(&[(CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap_err();
