@@ -25,17 +25,12 @@ pub(super) const LATENESS: Check = Check {
 fn look(seen: &TrialSeen, load: &Load) -> Word {
     let response = p99(&load.work.response_us);
     let late_us = |side: &ClientSide| {
-<<<<<<< HEAD
         if seen.kind.passes_on() {
             // A robot waits for no connection, and messages are fewer than deliveries.
             p99_of_few(side.lateness_us.as_ref()?)
         } else {
             late_us(side)
         }
-=======
-        // A robot waits for no connection, and messages are fewer than deliveries.
-        if seen.kind.passes_on() { p99_of_few(side.lateness_us.as_ref()?) } else { late_us(side) }
->>>>>>> lab
     };
     let late = sides(load.client).map(|(host, side)| Some((late_us(side)?, host, side)));
     let late: Option<Vec<(f64, Option<&str>, &ClientSide)>> = late.collect();

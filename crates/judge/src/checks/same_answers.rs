@@ -47,7 +47,6 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         };
     }
     if seen.kind.passes_on() {
-<<<<<<< HEAD
         if contract_after.is_empty() {
             return Word::not_checked("The contract was not checked again after the load.");
         }
@@ -56,17 +55,6 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
             "Every delivery under load was compared with what was said, and the contract was kept \
              before the load and after it.",
         );
-=======
-        return if contract_after.is_empty() {
-            Word::not_checked("The contract was not checked again after the load.")
-        } else {
-            Word::valid(
-                format!("{} deliveries", load.client.good),
-                "Every delivery under load was compared with what was said, and the contract was \
-                 kept before the load and after it.",
-            )
-        };
->>>>>>> lab
     }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.work.errors.is_empty() && load.work.done > 0);
