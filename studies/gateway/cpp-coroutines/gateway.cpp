@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <array>
 #include <cerrno>
@@ -36,6 +37,9 @@ constexpr std::size_t length_bytes = 2;
 constexpr std::size_t join_bytes = 5;
 /// The kernel cuts it to net.core.somaxconn, 4,096 on Debian 12.
 constexpr int backlog = 8192;
+
+/// Before another try where no connection can be accepted: 100 ms.
+constexpr itimerspec retry_after{{}, {0, 100'000'000}};
 
 /// Those with somebody in them.
 std::unordered_map<std::uint32_t, std::unique_ptr<Room>> rooms;
@@ -139,7 +143,7 @@ Task read(std::shared_ptr<Robot> robot) {
     robot->leave();
 }
 
-Task accept(Loop& loop, Socket& listener) {
+Task accept(Loop& loop, Socket& listener, Socket& timer) {
     for (;;) {
         auto const fd = accept4(listener.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == EAGAIN) {
@@ -147,7 +151,12 @@ Task accept(Loop& loop, Socket& listener) {
         } else if (fd < 0) {
             std::fprintf(stderr, "couldn't accept a connection: %s\n", std::strerror(errno));
             // Most likely no more files may be open, which passes when a connection ends.
-            co_await loop.pause;
+            loop.remove(listener);
+            timerfd_settime(timer.fd, 0, &retry_after, nullptr);
+            co_await timer.readable;
+            std::uint64_t times = 0;
+            checked(static_cast<int>(::read(timer.fd, &times, sizeof times)), "read");
+            loop.add(listener);
         } else {
             int const on = 1;
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -184,7 +193,9 @@ int main() {
         Loop loop;
         Socket listener{listen_at(std::getenv("HOST"), std::getenv("PORT"))};
         loop.add(listener);
-        accept(loop, listener);
+        Socket timer{checked(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), "timerfd_create")};
+        loop.add(timer);
+        accept(loop, listener, timer);
         loop.run();
     } catch (std::exception const& error) {
         std::fprintf(stderr, "the server ended: %s\n", error.what());

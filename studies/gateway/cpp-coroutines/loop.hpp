@@ -33,8 +33,6 @@ public:
     void await_suspend(std::coroutine_handle<> task) { task_ = task; }
     void await_resume() const {}
 
-    bool is_awaited() const { return task_ != nullptr; }
-
     /// Who waits there, if anybody does, and doesn't any more.
     std::coroutine_handle<> take() { return std::exchange(task_, nullptr); }
 
@@ -72,6 +70,7 @@ struct Socket {
 class Loop {
 public:
     void add(Socket& socket) { control(EPOLL_CTL_ADD, socket, EPOLLIN); }
+    void remove(Socket& socket) { control(EPOLL_CTL_DEL, socket, 0); }
 
     /// Whether it is told of once it can be written to as well.
     void watch_writing(Socket& socket, bool is_watched) {
@@ -89,15 +88,10 @@ public:
         }
     }
 
-    /// To await it is to go on after something happened, or after a pause.
-    Place pause;
-
     [[noreturn]] void run() {
-        constexpr int pause_ms = 100;
         std::array<epoll_event, 512> events;
         for (;;) {
-            auto const timeout = !ready_.empty() ? 0 : pause.is_awaited() ? pause_ms : -1;
-            auto const count = epoll_wait(epoll_, events.data(), events.size(), timeout);
+            auto const count = epoll_wait(epoll_, events.data(), events.size(), -1);
             for (int at = 0; at < count; ++at) {
                 auto& socket = *static_cast<Socket*>(events[at].data.ptr);
                 if (events[at].events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) {
@@ -108,7 +102,6 @@ public:
                     socket.readable.resume();
                 }
             }
-            pause.resume();
             for (auto const task : std::exchange(ready_, {})) {
                 task.resume();
             }

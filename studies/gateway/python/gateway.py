@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 
 # Bytes of a frame's length.
 LENGTH_BYTES = 2
@@ -85,8 +86,12 @@ class Robot(asyncio.Protocol):
 async def serve():
     loop = asyncio.get_running_loop()
     host, port = os.environ["HOST"], int(os.environ["PORT"])
-    server = await loop.create_server(Robot, host, port, backlog=BACKLOG)
-    await server.serve_forever()
+    with socket.create_server((host, port)) as listener:
+        server = await loop.create_server(Robot, sock=listener)
+        # Not asyncio's `backlog`, which is also how often it tries to accept at once: where no
+        # more files may be open it logs a failure for each.
+        listener.listen(BACKLOG)
+        await server.serve_forever()
 
 
 if __name__ == "__main__":
