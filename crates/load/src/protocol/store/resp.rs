@@ -350,7 +350,8 @@ pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
         return Err((ErrorKind::ServerError, why));
     }
     let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
-    match value_end(first, BOUNDS).map_err(malformed)? {
+    let none = |why| malformed(format!("no answer to a connection's first words: {why}"));
+    match value_end(first, BOUNDS).map_err(none)? {
         None if bytes.len() >= GREETING_BYTES_MAX => {
             Err(malformed("an answer without an end to a connection's first words".into()))
         }
