@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::Sender;
 
-use crate::backend::{Backend, Setup};
+use crate::backend::{Backend, Setup, StampedSlots};
 use crate::outcome::record::{Record, SecondOfThread, Since};
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
@@ -22,12 +22,10 @@ use crate::{Outcome, Stop};
 
 /// Bytes that a connection receives at once where its answers are stamped.
 pub(crate) const STAMPED_BYTES: usize = 16 << 10;
-/// Messages that a robot receives at once, if they aren't long; and the fewest bytes.
-const STAMPED_MESSAGES: usize = 4;
-const STAMPED_BYTES_MIN: usize = 1 << 10;
-/// What the robots of a thread may take for that together. The deliveries of those beyond it
-/// aren't stamped.
-const STAMPED_BYTES_MAX: usize = 16 << 20;
+/// Messages that a robot receives at once; and the fewest bytes. What comes together has one
+/// stamp, so that more would make for fewer receives and for later stamps.
+const STAMPED_MESSAGES: usize = 2;
+const STAMPED_BYTES_MIN: usize = 512;
 
 /// What a thread is to carry out, and with what.
 pub(crate) struct Task<'a> {
@@ -120,8 +118,7 @@ impl<P: Protocol> Job for Asking<'_, P> {
             // In a closed loop a pipeline goes out together, once the last one is answered.
             overlapping: plan.pipeline > 1 && queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(plan.pipeline),
-            stamped: stamped_of(slots),
-            stamped_bytes: STAMPED_BYTES,
+            stamps: StampedSlots::First { slots: stamped_of(slots), bytes: STAMPED_BYTES },
             wake: queue.wake_of(thread).map(|wake| wake.as_raw_fd()),
         }
     }
@@ -197,7 +194,6 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
 
     fn setup(&self, clock: Clock, _: usize, slots: u32) -> Setup {
         let message = self.wire.said_bytes(self.rooms.message_bytes as usize);
-        let stamped_bytes = (message * STAMPED_MESSAGES).clamp(STAMPED_BYTES_MIN, STAMPED_BYTES);
         Setup {
             clock,
             address: self.plan.target.address,
@@ -205,8 +201,9 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
             one_shot: false,
             overlapping: true,
             request_bytes_max: OUTBOX_BYTES,
-            stamped: slots.min((STAMPED_BYTES_MAX / stamped_bytes) as u32),
-            stamped_bytes,
+            stamps: StampedSlots::All {
+                bytes: (message * STAMPED_MESSAGES).max(STAMPED_BYTES_MIN),
+            },
             wake: None,
         }
     }

@@ -11,7 +11,7 @@ use histogram::Histogram;
 use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
-use crate::backend::{Backend, Setup};
+use crate::backend::{Backend, Setup, StampedSlots};
 use crate::interrupts::seconds_apart;
 use crate::jobs::{Asking, Job, Speaking, Task, ThreadLoop};
 use crate::outcome::Second;
@@ -478,8 +478,7 @@ pub fn chosen_backend() -> String {
         one_shot: false,
         overlapping: false,
         request_bytes_max: 0,
-        stamped: 0,
-        stamped_bytes: 0,
+        stamps: StampedSlots::NONE,
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

@@ -74,8 +74,8 @@ pub(crate) struct Epoll {
     /// What came of the last look beyond the event that it gave.
     more: VecDeque<Event>,
     buffer: Box<[u8]>,
-    /// The receives of those slots whose bytes come with the kernel's stamp.
-    stamped: Box<[Stamped]>,
+    /// The receive of a slot whose bytes come with the kernel's stamp.
+    stamped: Stamped,
     /// The stamp of the event last taken.
     stamp: Option<Duration>,
     setup: Setup,
@@ -109,7 +109,7 @@ impl Epoll {
             waits_exactly: true,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
-            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
+            stamped: Stamped::new(setup.stamps.bytes()),
             stamp: None,
             setup,
             enters: 0,
@@ -122,12 +122,12 @@ impl Epoll {
         let connection = &mut self.connections[slot as usize];
         let socket = connection.socket.as_ref()?;
         self.enters += 1;
-        let (received, room) = match self.stamped.get_mut(slot as usize) {
-            Some(stamped) => (stamped.receive(socket), stamped.room()),
-            None => {
-                let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
-                (received.map(|(length, _)| length), BUFFER)
-            }
+        let is_stamped = self.setup.stamps.has(slot);
+        let (received, room) = if is_stamped {
+            (self.stamped.receive(socket), self.stamped.room())
+        } else {
+            let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
+            (received.map(|(length, _)| length), BUFFER)
         };
         match (received, connection.failed) {
             (Ok(0) | Err(Errno::AGAIN), Some(error)) => {
@@ -140,12 +140,11 @@ impl Epoll {
                     connection.is_unread = true;
                     self.unread.push_back(event);
                 }
-                let received = match self.stamped.get(slot as usize) {
-                    Some(stamped) => {
-                        self.stamp = stamped.stamp();
-                        Received::stamped(slot, length as u32)
-                    }
-                    None => Received { buffer: 0, start: 0, length: length as u32 },
+                let received = if is_stamped {
+                    self.stamp = self.stamped.stamp();
+                    Received::stamped(slot, length as u32)
+                } else {
+                    Received { buffer: 0, start: 0, length: length as u32 }
                 };
                 Some(Event::Received(slot, received))
             }
@@ -420,7 +419,7 @@ impl Backend for Epoll {
 
     fn bytes(&self, received: Received) -> &[u8] {
         match received.stamped_slot() {
-            Some(slot) => self.stamped[slot as usize].bytes(received.length),
+            Some(_) => self.stamped.bytes(received.length),
             None => &self.buffer[..received.length as usize],
         }
     }
@@ -444,6 +443,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::backend::StampedSlots;
     use crate::pace::clock::Clock;
 
     /// An instance for so many connections to this listener.
@@ -455,8 +455,7 @@ mod tests {
             one_shot: false,
             overlapping: false,
             request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
+            stamps: StampedSlots::NONE,
             wake: None,
         })
         .unwrap()

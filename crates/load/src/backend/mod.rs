@@ -5,12 +5,14 @@
 //! kernel still says of the old one is dropped here, by generation.
 
 mod arrivals;
+mod buffers;
 pub(crate) mod epoll;
 pub(crate) mod ring;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod socket;
 mod stamped;
+mod stamped_head;
 pub(crate) mod uring;
 
 use std::io;
@@ -38,13 +40,40 @@ pub(crate) struct Setup {
     pub overlapping: bool,
     /// The most bytes of requests that are under way together on a connection.
     pub request_bytes_max: usize,
-    /// The first so many slots receive with the kernel's stamp: see
-    /// [`Backend::kernel_stamp`].
-    pub stamped: u32,
-    /// Bytes that such a slot receives at once.
-    pub stamped_bytes: usize,
+    /// Which slots receive with the kernel's stamp: see [`Backend::kernel_stamp`].
+    pub stamps: StampedSlots,
     /// Ends a wait once it can be read: another thread wants this one awake.
     pub wake: Option<RawFd>,
+}
+
+/// Which slots receive with the kernel's stamp.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StampedSlots {
+    /// The first so many, each of which receives so many bytes at once.
+    First { slots: u32, bytes: usize },
+    /// All of them, which keep their connections. Each receives so many bytes at once, or some
+    /// more.
+    All { bytes: usize },
+}
+
+impl StampedSlots {
+    /// No slot does.
+    pub(crate) const NONE: StampedSlots = StampedSlots::First { slots: 0, bytes: 0 };
+
+    /// Whether this slot does.
+    fn has(self, slot: Slot) -> bool {
+        match self {
+            StampedSlots::First { slots, .. } => slot < slots,
+            StampedSlots::All { .. } => true,
+        }
+    }
+
+    /// Bytes that such a slot receives at once.
+    fn bytes(self) -> usize {
+        match self {
+            StampedSlots::First { bytes, .. } | StampedSlots::All { bytes } => bytes,
+        }
+    }
 }
 
 /// What happened on a slot.
@@ -88,7 +117,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The high bit of `buffer`: it is the own one of a slot whose bytes have stamps.
+    /// The high bit of `buffer`: it is none that all share, but one for a slot's stamped bytes.
     const STAMPED: u32 = 1 << 31;
 
     /// So many bytes of a backend that keeps those of one event.
@@ -189,7 +218,7 @@ pub(crate) trait Backend {
     fn bytes(&self, received: Received) -> &[u8];
 
     /// When the last of the bytes of the event last taken came to this machine, since the
-    /// Unix epoch; `None` for most slots, which receive without stamps.
+    /// Unix epoch; `None` for slots that receive without stamps.
     fn kernel_stamp(&self) -> Option<Duration>;
 
     /// SYN segments sent again on the slot's connection so far.

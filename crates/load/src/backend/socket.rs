@@ -106,7 +106,7 @@ pub(super) fn open(
         // there, and does neither.
         let _ = sockopt::set_tcp_congestion(&socket, "reno");
     }
-    if slot < setup.stamped {
+    if setup.stamps.has(slot) {
         // Where it can't be had, there are no stamps.
         let _ = set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
     }
@@ -179,6 +179,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+    use crate::backend::StampedSlots;
     use crate::pace::clock::Clock;
 
     fn port_of(socket: &OwnedFd) -> u16 {
@@ -198,8 +199,7 @@ mod tests {
             one_shot: true,
             overlapping: false,
             request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
+            stamps: StampedSlots::NONE,
             wake: None,
         };
         let socket = open(&setup, 0, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();
