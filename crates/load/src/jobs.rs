@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
 
 use crate::backend::{Backend, Setup, StampedSlots};
 use crate::outcome::record::{Record, SecondOfThread, Since};
@@ -15,6 +16,7 @@ use crate::plan::{Arrivals, Plan, Rooms};
 use crate::protocol::Protocol;
 use crate::protocol::pushing::Pushing;
 use crate::robots::seats::Seats;
+use crate::robots::sharing::{Others, SharedRooms, Sharing};
 use crate::robots::{OUTBOX_BYTES, Robots};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
@@ -166,9 +168,29 @@ pub(crate) struct Speaking<'a, W> {
     pub plan: &'a Plan,
     pub rooms: Rooms,
     pub wire: W,
+    /// The threads' lines to each other, until they are taken.
+    lines: Mutex<Vec<Option<Others>>>,
+    /// Where rooms lie on several threads.
+    shared: Option<SharedRooms>,
 }
 
-impl<W> Speaking<'_, W> {
+impl<'a, W> Speaking<'a, W> {
+    /// Robots of so many threads.
+    pub(crate) fn new((plan, rooms): (&'a Plan, Rooms), wire: W, threads: usize) -> Self {
+        let are_shared = rooms.threads_of_one(plan.connections, threads) > 1;
+        let lines = if are_shared { Others::of(threads as u32) } else { Vec::new() };
+        let shared = are_shared.then(|| SharedRooms::new(rooms.rooms(plan.connections)));
+        let lines = Mutex::new(lines.into_iter().map(Some).collect());
+        Speaking { plan, rooms, wire, lines, shared }
+    }
+
+    /// What a thread shares with the others. To be asked for once.
+    fn sharing(&self, thread: usize) -> Sharing<'_> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = lines.get_mut(thread).and_then(Option::take);
+        Sharing { others: own.unwrap_or_else(Others::none), rooms: self.shared.as_ref() }
+    }
+
     fn seats(&self, thread: usize, threads: usize) -> Seats {
         let rooms = self.rooms.rooms(self.plan.connections);
         Seats::new(self.rooms.members, rooms, thread as u32, threads as u32)
@@ -219,6 +241,7 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
         let seats = self.seats(thread, threads);
         let sources = Sources::new(plan.target.address, false, plan.connections, thread);
         let (seats, parts) = ((seats, threads as u32), (backend, self.wire, record));
+        let sources = (sources, self.sharing(thread));
         Robots::new((plan, self.rooms), stop, clock, seats, parts, sources)
     }
 }

@@ -106,7 +106,10 @@ fn allow_owed(rooms: Rooms, plan: &Plan, available: Option<u64>) -> Result<(), E
         return Ok(());
     };
     let messages = rooms.messages(rate) * 2.0 * plan.timeout.as_secs_f64();
-    let needed = messages * row_bytes(rooms.members) as f64;
+    let threads = plan.threads_of(&allowed_cpus().unwrap_or_default());
+    // Each thread that has members of a room has a row of each of its messages.
+    let rows = rooms.threads_of_one(plan.connections, threads) as u32;
+    let needed = messages * f64::from(rows) * row_bytes(rooms.members.div_ceil(rows)) as f64;
     let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX) as f64;
     if needed <= most {
         return Ok(());

@@ -60,8 +60,9 @@ pub(crate) fn run_from(
         }
         Workload::Keys(keys) => run_as(&Store::new(plan, keys), (plan, stop), at, tell),
         Workload::Rooms(rooms) => {
-            let job = Speaking { plan, rooms: *rooms, wire: FramesWire };
-            carry_out(&job, Crew::of(plan)?, (plan, stop), at, tell)
+            let crew = Crew::of(plan)?;
+            let job = Speaking::new((plan, *rooms), FramesWire, crew.threads);
+            carry_out(&job, crew, (plan, stop), at, tell)
         }
     }
 }
@@ -190,9 +191,11 @@ impl Plan {
     pub fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
         let threads = if self.threads == 0 { cpus } else { self.threads };
-        // A thread without a connection has nothing to do, and a room lies on one thread.
-        let parts = self.rooms().map_or(self.connections, |it| it.rooms(self.connections));
-        threads.min(parts as usize).max(1)
+        // A thread without a connection has nothing to do.
+        match self.rooms() {
+            Some(rooms) => rooms.threads(self.connections, threads),
+            None => threads.min(self.connections as usize).max(1),
+        }
     }
 
     /// The borders of a run that starts at this time.

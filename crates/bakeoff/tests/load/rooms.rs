@@ -67,10 +67,11 @@ fn assert_conserved(said: &Said, what: &str) {
 
 #[test]
 fn robots_of_a_sound_relay_hear_all_of_each_other() {
-    for backend in backends() {
+    // On one thread lie all rooms. Each of four has a part of each room.
+    for (backend, threads) in backends().into_iter().flat_map(|it| [(it, "1"), (it, "4")]) {
         let Some(relay) = Relay::start("sound", 1) else { return };
         let rooms = ["--rooms", "3", "--members", "5", "--rate", "600", "-d", "1s"];
-        let line = [&[&*relay.url, "--backend", backend], &rooms[..]].concat();
+        let line = [&[&*relay.url, "--backend", backend, "-t", threads], &rooms[..]].concat();
         let said = load(&line);
         assert_eq!(said.code, 0, "{backend}: {} {}", said.stderr, said.json["deliveries"]);
         assert_conserved(&said, backend);
@@ -98,7 +99,7 @@ fn robots_of_a_sound_relay_hear_all_of_each_other() {
 #[test]
 fn each_lie_of_a_relay_is_counted_to_the_unit() {
     let usual =
-        ["--rooms", "4", "--members", "5", "--rate", "2k", "-d", "500ms", "--timeout", "3s"];
+        ["--rooms", "3", "--members", "5", "--rate", "2k", "-d", "500ms", "--timeout", "3s"];
     // What comes too late has to come before the run is over.
     let longer = ["--rooms", "2", "--members", "5", "--rate", "100", "-d", "4s", "--timeout", "2s"];
     let cases = [
@@ -112,10 +113,11 @@ fn each_lie_of_a_relay_is_counted_to_the_unit() {
         ("late", 1, &longer, 3),
     ];
     std::thread::scope(|scope| {
-        for (mode, each, line, lies) in cases {
+        let on = |threads: &'static str| cases.map(|case| (threads, case));
+        for (threads, (mode, each, line, lies)) in [on("1"), on("4")].concat() {
             scope.spawn(move || {
                 let Some(relay) = Relay::start(mode, each) else { return };
-                let said = load(&[&[&*relay.url][..], line].concat());
+                let said = load(&[&[&*relay.url, "-t", threads][..], line].concat());
                 let did = relay.did();
                 let told = &said.json["deliveries"];
                 let all = ["missing", "duplicates", "out_of_order", "leaked", "wrong", "overdue"];

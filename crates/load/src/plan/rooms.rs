@@ -28,6 +28,17 @@ impl Rooms {
         robots / self.members.max(1)
     }
 
+    /// How many threads, of so many at most, have robots of them: a room lies on one thread, or its
+    /// members are dealt over all.
+    pub(crate) fn threads(self, robots: u32, most: usize) -> usize {
+        most.min(self.rooms(robots).max(self.members) as usize).max(1)
+    }
+
+    /// On how many of so many threads a room lies.
+    pub(crate) fn threads_of_one(self, robots: u32, threads: usize) -> usize {
+        if self.rooms(robots) as usize >= threads { 1 } else { threads }
+    }
+
     /// How many messages make so many deliveries.
     pub fn messages(self, deliveries: f64) -> f64 {
         deliveries / f64::from(self.members)
@@ -80,6 +91,8 @@ mod tests {
         };
         assert_eq!(rooms.check(&plan), Ok(()));
         assert_eq!((rooms.rooms(20), rooms.messages(100.0)), (4, 20.0));
+        assert_eq!([4, 5, 6].map(|most| rooms.threads(20, most)), [4, 5, 5]);
+        assert_eq!([4, 5].map(|threads| rooms.threads_of_one(20, threads)), [1, 5]);
         for rooms in [
             Rooms { members: 0, ..rooms },
             Rooms { members: 3, ..rooms },

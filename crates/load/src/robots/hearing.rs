@@ -12,6 +12,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 None => return,
             },
         };
+        // A thread tells of a message before it goes out.
+        self.hear_others();
         let stamp = self.backend.kernel_stamp().and_then(|stamp| self.kernel.at(stamp));
         // Without a ring bytes are read later than they were told of, and more may have come
         // meanwhile. A stamp that is later than now was made by a clock that is set just now.
@@ -23,7 +25,10 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             messages,
             seats,
             robots,
-            ledger,
+            joined,
+            words,
+            ledgers,
+            shared,
             record,
             seen: books,
             time,
@@ -32,6 +37,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let bytes = &backend.bytes(received)[begin..];
         record.bytes_received(bytes.len());
         let robot = &mut robots[slot as usize];
+        let room = seats.own_room(slot) as usize * *words;
         let mut hearing = Hearing {
             slot,
             seats: *seats,
@@ -41,7 +47,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             is_stamped: stamp.is_some(),
             is_in_window: (time.window.begin..time.window.end).contains(&seen),
             had: &mut robot.had,
-            ledger,
+            joined: &joined[room..room + *words],
+            ledgers,
+            shared: *shared,
             record,
             books,
         };
@@ -62,46 +70,73 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.next_scan = looked + (timeout / SCANS).clamp(1_000_000, 100_000_000);
         self.give_up_joining(looked);
         self.withdraw(looked);
-        let Robots { ledger, record, seen, seats, time, plan, .. } = self;
-        let now = time.at();
-        let is_over = |since| time.watched(since, looked) >= timeout;
-        ledger.give_up(is_over, |owed| {
-            let (speaker, sequence) = seats.speaker(owed.turn);
-            let listener = speaker - seats.member(speaker) + owed.first;
-            let example = format!(
-                "message {sequence} of robot {} in room {} didn't come to robot {} within {:?}",
-                seats.robot(speaker),
-                seats.room(speaker),
-                seats.robot(listener),
-                plan.timeout
-            );
-            let fault = Fault { kind: ErrorKind::Missing, example };
-            for _ in 0..owed.members {
-                record.error(owed.phase, fault.clone(), now);
-            }
-            note_unheard(record, seen, owed, now);
-        });
+        for number in 0..self.ledgers.len() as u32 {
+            let of = self.speaks(number);
+            let Robots { ledgers, record, time, plan, seats, .. } = self;
+            let (now, mut unheard) = (time.at(), Vec::new());
+            let is_over = |since| time.watched(since, looked) >= timeout;
+            ledgers[number as usize].give_up(is_over, |owed| {
+                let (speaker, sequence) = of.speaker(owed.turn);
+                let example = format!(
+                    "message {sequence} of robot {} in room {} didn't come to robot {} within {:?}",
+                    of.robot(speaker),
+                    of.room(speaker),
+                    seats.robot_of(of.own_room(speaker), owed.first),
+                    plan.timeout
+                );
+                let fault = Fault { kind: ErrorKind::Missing, example };
+                for _ in 0..owed.members {
+                    record.error(owed.phase, fault.clone(), now);
+                }
+                unheard.push(owed);
+            });
+            unheard.into_iter().for_each(|owed| self.note_unheard(number, owed));
+        }
     }
 
     /// Enters what is still under way in the books.
     pub(super) fn leave_in_flight(&mut self) {
-        let Robots { ledger, record, seen, time, .. } = self;
-        for owed in ledger.still_under_way() {
-            record.account(owed.phase).in_flight += u64::from(owed.members);
-            note_unheard(record, seen, owed, time.at());
+        for number in 0..self.ledgers.len() as u32 {
+            let left: Vec<Owed> = self.ledgers[number as usize].still_under_way().collect();
+            for owed in left {
+                self.record.account(owed.phase).in_flight += u64::from(owed.members);
+                self.note_unheard(number, owed);
+            }
         }
+    }
+
+    /// Writes down that some members waited for a message until now, and in vain.
+    fn note_unheard(&mut self, number: u32, owed: Owed) {
+        let Owed { turn, phase, intended, members, .. } = owed;
+        let (now, times) = (self.now(), Times { intended, begun: intended, sent: intended });
+        for _ in 0..members {
+            self.record.censored(phase, times, now, NO_KIND.class);
+        }
+        let of = self.speaks(number);
+        let (room, here) = (of.own_room(of.speaker(turn).0), Settled::Lacking { until: now });
+        let fate = match self.shared {
+            _ if phase == Phase::Warmup => return,
+            Some(shared) => {
+                let members = self.present(room) as u32;
+                shared.settle(self.seats.room_of_all(room), (number, turn), (members, here))
+            }
+            None => Some(here),
+        };
+        note_fate(&mut self.seen, intended, fate);
     }
 }
 
-/// Writes down that some members waited for a message until now, and in vain.
-fn note_unheard(record: &mut Record, seen: &mut DeliveriesSeen, owed: Owed, now: u64) {
-    let Owed { phase, intended, members, .. } = owed;
-    let times = Times { intended, begun: intended, sent: intended };
-    for _ in 0..members {
-        record.censored(phase, times, now, NO_KIND.class);
-    }
-    if phase == Phase::Window {
-        seen.until_all.censored.saturating_record(now.saturating_sub(intended));
+/// Writes down how a message of the window fared with all members, once that is known.
+fn note_fate(seen: &mut DeliveriesSeen, intended: u64, fate: Option<Settled>) {
+    match fate {
+        Some(Settled::Whole { first, last }) => {
+            seen.until_all.good.saturating_record(last.saturating_sub(intended));
+            seen.first_to_last.saturating_record(last - first);
+        }
+        Some(Settled::Lacking { until }) => {
+            seen.until_all.censored.saturating_record(until.saturating_sub(intended));
+        }
+        None => {}
     }
 }
 
@@ -117,7 +152,10 @@ struct Hearing<'a> {
     is_stamped: bool,
     is_in_window: bool,
     had: &'a mut u64,
-    ledger: &'a mut Ledger,
+    /// The members of its room that are here.
+    joined: &'a [u64],
+    ledgers: &'a mut [Ledger],
+    shared: Option<&'a SharedRooms>,
     record: &'a mut Record,
     books: &'a mut DeliveriesSeen,
 }
@@ -129,14 +167,18 @@ impl Hearing<'_> {
             Ok(of) => of,
             Err(why) => return self.wrong(|| format!("{why}: \"{}\"", show(message))),
         };
-        let Some(speaker) = self.seats.slot(of.room, of.sender) else { return self.leaked(of) };
         if of.room != self.seats.room(self.slot) {
             return self.leaked(of);
         }
-        let turn = self.seats.turn(speaker, of.sequence);
-        let member = self.seats.member(self.slot);
-        match self.ledger.hear(turn, (self.slot, member), self.came) {
-            Arrival::Delivered(delivered) => self.delivered(of, &delivered),
+        let thread = self.seats.thread_of(of.sender);
+        let number = if self.seats.are_dealt() { thread } else { 0 };
+        let seats = self.seats.of_thread(thread);
+        let Some(speaker) = seats.slot(of.room, of.sender) else { return self.leaked(of) };
+        let turn = seats.turn(speaker, of.sequence);
+        let member = self.seats.own_member(self.slot);
+        let ledger = &mut self.ledgers[number as usize];
+        match ledger.hear(turn, (self.slot, member), self.came) {
+            Arrival::Delivered(delivered) => self.delivered(of, (number, turn), &delivered),
             Arrival::Duplicate => {
                 self.books.duplicates += 1;
                 let robot = self.seats.robot(self.slot);
@@ -149,7 +191,7 @@ impl Hearing<'_> {
         }
     }
 
-    fn delivered(&mut self, of: Spoken, delivered: &Delivered) {
+    fn delivered(&mut self, of: Spoken, said: (u32, u64), delivered: &Delivered) {
         let &Delivered { phase, intended, is_out_of_order, by_all } = delivered;
         if is_out_of_order {
             self.books.out_of_order += 1;
@@ -171,8 +213,12 @@ impl Hearing<'_> {
             self.books.unstamped += 1;
         }
         if let Some((first, last)) = by_all {
-            self.books.until_all.good.saturating_record(last.saturating_sub(intended));
-            self.books.first_to_last.saturating_record(last - first);
+            let here = Settled::Whole { first, last };
+            let fate = match self.shared {
+                Some(shared) => shared.settle(of.room, said, (ones(self.joined) as u32, here)),
+                None => Some(here),
+            };
+            note_fate(self.books, intended, fate);
         }
     }
 

@@ -66,9 +66,12 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
 
     fn comes_in(&mut self, slot: Slot) {
         self.robots[slot as usize].state = RobotState::Inside;
-        let (word, bit) = bit(self.seats.member(slot));
-        let members = self.members_of(slot);
+        let (word, bit) = bit(self.seats.own_member(slot));
+        let members = self.members_of(self.seats.own_room(slot));
         self.joined[members][word] |= bit;
+        if let Some(shared) = self.shared {
+            shared.comes_in(self.seats.room(slot));
+        }
         self.connects.succeeded(self.now());
         self.inside += 1;
         self.seen.joined += 1;
@@ -111,7 +114,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         robot.connection = W::Connection::default();
         robot.next.clear();
         while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
-            self.shed(slot, turn);
+            self.shed(turn);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The account of deliveries of one thread: to whom each message is still owed.
+//! The account of deliveries to a thread's robots: to whom each message is still owed that one
+//! thread said.
 //!
 //! A message has a row from its turn on, in the order of turns, and a bit in it for each member
 //! that it is owed to. A bit is cleared once: what comes again is a duplicate. A row that is older
@@ -74,7 +75,7 @@ struct Row {
     members: u32,
 }
 
-/// Who has what of a thread's messages.
+/// Which of a thread's robots have what of the messages of one thread.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// Words of bits of a row.
@@ -122,17 +123,18 @@ pub(crate) fn bit(member: u32) -> (usize, u64) {
 }
 
 impl Ledger {
-    /// An empty one of so many robots in rooms of so many members, who speak in turn.
-    pub(crate) fn new(robots: u32, members: u32) -> Ledger {
+    /// An empty one of so many receivers, with so many members in each room, and of those who
+    /// speak again after so many turns.
+    pub(crate) fn new(receivers: u32, members: u32, round: u64) -> Ledger {
         let words = words(members);
         let row = (words + 1) * size_of::<u64>();
         Ledger {
             words,
-            round: robots as usize,
+            round: round as usize,
             base: 0,
             rows: VecDeque::new(),
             owed: VecDeque::new(),
-            heard: vec![0; robots as usize].into(),
+            heard: vec![0; receivers as usize].into(),
             given_up: GivenUp {
                 turns: VecDeque::new(),
                 owed: VecDeque::new(),
@@ -166,8 +168,14 @@ impl Ledger {
             self.owed[index * self.words + word] = *bits;
         }
         let row = &mut self.rows[index];
-        (row.members, row.state) = (members, RowState::UnderWay(at));
-        self.under_way += u64::from(members);
+        row.members = members;
+        if members > 0 {
+            row.state = RowState::UnderWay(at);
+            self.under_way += u64::from(members);
+        } else {
+            row.state = RowState::Whole;
+            self.drop_settled();
+        }
         members
     }
 
@@ -247,6 +255,12 @@ impl Ledger {
         (0..self.rows.len()).filter(is_under_way).map(move |index| self.lacking(index))
     }
 
+    /// The turns whose senders still have their messages.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u64> {
+        let is_waiting = |row: &Row| row.state == RowState::Waiting;
+        (self.base..).zip(&self.rows).filter(move |(_, row)| is_waiting(row)).map(|(turn, _)| turn)
+    }
+
     /// Deliveries under way.
     pub(crate) fn under_way(&self) -> u64 {
         self.under_way
@@ -319,7 +333,7 @@ mod tests {
             let (word, bit) = bit(member);
             all[word] |= bit;
         }
-        (Ledger::new(members, members), all)
+        (Ledger::new(members, members, members.into()), all)
     }
 
     fn said(ledger: &mut Ledger, at: u64, to: &[u64]) -> u64 {
@@ -364,6 +378,18 @@ mod tests {
         let shed = ledger.turn(Phase::Window, 4);
         ledger.shed(shed);
         assert_eq!(heard(&mut ledger, shed, 0, 5), Arrival::Unsaid, "it was never handed over");
+    }
+
+    /// Else a thread waits for members that another thread has.
+    #[test]
+    fn a_message_that_is_owed_to_nobody_here_is_settled_at_once() {
+        let (mut ledger, all) = room(2);
+        said(&mut ledger, 1, &[0]);
+        assert_eq!((ledger.under_way(), ledger.rows.len()), (0, 0));
+        let turn = ledger.turn(Phase::Window, 2);
+        assert_eq!(ledger.waiting().collect::<Vec<_>>(), [turn]);
+        ledger.hand_over(turn, 2, &all);
+        assert_eq!((ledger.under_way(), ledger.waiting().count()), (2, 0));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!
 //! - [`seats`]: who sits where, and in which order they speak;
 //! - [`ledger`]: to whom each message is still owed;
+//! - [`sharing`]: what threads tell each other whose rooms lie on several of them;
 //! - [`kernel_clock`]: when the kernel took what came;
 //! - [`stages`]: from joining to the end;
 //! - [`joining`]: how robots come into their rooms, and how they are lost;
@@ -18,6 +19,7 @@ mod joining;
 pub(crate) mod kernel_clock;
 pub(crate) mod ledger;
 pub(crate) mod seats;
+pub(crate) mod sharing;
 mod speaking;
 mod stages;
 
@@ -28,6 +30,7 @@ use std::time::Duration;
 use self::kernel_clock::KernelClock;
 use self::ledger::{Arrival, Delivered, Ledger, Owed, bit};
 use self::seats::Seats;
+use self::sharing::{Others, Settled, SharedRooms, Sharing, Word};
 use self::stages::RobotStage;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
@@ -72,7 +75,11 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     words: usize,
     /// Robots that are in their rooms now.
     inside: u32,
-    ledger: Ledger,
+    /// By speaking thread, what of its messages is owed here; of rooms that lie on one thread
+    /// whole, this thread's alone.
+    ledgers: Vec<Ledger>,
+    others: Others,
+    shared: Option<&'a SharedRooms>,
     record: Record,
     seen: DeliveriesSeen,
     /// Deliveries that turns made, by [`Phase`].
@@ -133,11 +140,15 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         clock: Clock,
         (seats, threads): (Seats, u32),
         (backend, wire, record): (B, W, Record),
-        sources: Sources,
+        (sources, sharing): (Sources, Sharing<'a>),
     ) -> Self {
         let robots = seats.robots();
-        let words = seats.members().div_ceil(u64::BITS) as usize;
-        let own_rooms = rooms.rooms(robots);
+        let members = seats.own_members();
+        let words = members.div_ceil(u64::BITS) as usize;
+        let ledger = |thread| {
+            let of = if seats.are_dealt() { seats.of_thread(thread) } else { seats };
+            Ledger::new(robots, members, of.round())
+        };
         let now = backend.now();
         let rate = match plan.arrivals {
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => rate,
@@ -151,12 +162,14 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             messages: Messages::new(plan.seed, rooms.message_bytes),
             seats,
             robots: (0..robots).map(|_| Robot::default()).collect(),
-            joined: vec![0; own_rooms as usize * words],
+            joined: vec![0; seats.own_rooms() as usize * words],
             words,
             inside: 0,
-            ledger: Ledger::new(robots, seats.members()),
+            ledgers: (0..seats.threads_heard()).map(ledger).collect(),
+            others: sharing.others,
+            shared: sharing.rooms,
             record,
-            seen: DeliveriesSeen::nothing(own_rooms),
+            seen: DeliveriesSeen::nothing(seats.rooms_begun()),
             scheduled: [0; 2],
             connects: Connects::new(robots, threads, true, true, now),
             sources,
@@ -183,6 +196,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         let back = self.backend.wait(Duration::from_nanos(sleep))?;
         self.time.ask_after_sleep(back_at, back);
         self.kernel.look();
+        self.hear_others();
         let looked = self.now();
         while let Some((came, event)) = self.backend.next() {
             self.time.pass_to(came);
@@ -204,15 +218,33 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         let accounts = [&self.record.outcome.warmup, &self.record.outcome.account];
         let settled: u64 = accounts.iter().map(|it| it.good + it.errors_total()).sum();
         let due: u64 = accounts.iter().map(|it| it.sent).sum();
-        assert_eq!(due, settled + self.ledger.under_way(), "a delivery is lost, or there twice");
+        assert_eq!(due, settled + self.under_way(), "a delivery is lost, or there twice");
         if self.robots.len() > HELD_ROBOTS_MAX {
             return;
         }
-        let waiting: u64 = self.robots.iter().map(|robot| robot.waiting.len() as u64).sum();
+        let waiting = (0..).zip(&self.ledgers).flat_map(|(thread, ledger)| {
+            let of = self.speaks(thread);
+            ledger.waiting().map(move |turn| self.present(of.own_room(of.speaker(turn).0)))
+        });
+        let waiting: u64 = waiting.sum();
         let shed: u64 = accounts.iter().map(|it| it.shed).sum();
         let scheduled: u64 = self.scheduled.iter().sum();
-        assert!(scheduled >= due + shed, "a turn is missing");
-        assert_eq!(scheduled > due + shed, waiting > 0, "a message waits, or was forgotten");
+        assert_eq!(scheduled, due + shed + waiting, "a message waits, or was forgotten");
+    }
+
+    /// Deliveries under way.
+    fn under_way(&self) -> u64 {
+        self.ledgers.iter().map(Ledger::under_way).sum()
+    }
+
+    /// The seats of those whose messages the ledger of this number has.
+    fn speaks(&self, ledger: u32) -> Seats {
+        if self.seats.are_dealt() { self.seats.of_thread(ledger) } else { self.seats }
+    }
+
+    /// The number of the ledger that has this thread's messages.
+    fn own_ledger(&self) -> u32 {
+        if self.seats.are_dealt() { self.seats.thread() } else { 0 }
     }
 
     /// Sees to an event that came at this time.
@@ -240,17 +272,21 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         if intended < self.time.window.begin { Phase::Warmup } else { Phase::Window }
     }
 
-    /// The bits of the members that came into a robot's room.
-    fn members_of(&self, slot: Slot) -> std::ops::Range<usize> {
-        let begin = self.seats.own_room(slot) as usize * self.words;
+    /// The bits of the members here that came into a room of this thread.
+    fn members_of(&self, own_room: u32) -> std::ops::Range<usize> {
+        let begin = own_room as usize * self.words;
         begin..begin + self.words
     }
 
-    /// How many members came into a robot's room.
-    fn present(&self, slot: Slot) -> u64 {
-        let words = &self.joined[self.members_of(slot)];
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+    /// How many members here came into a room of this thread.
+    fn present(&self, own_room: u32) -> u64 {
+        ones(&self.joined[self.members_of(own_room)])
     }
+}
+
+/// How many bits are set.
+fn ones(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 #[cfg(test)]

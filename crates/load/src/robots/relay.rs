@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -56,12 +57,16 @@ pub(super) struct Truth {
 /// What the next message of a connection comes to.
 type Lies = Box<dyn FnMut(Slot) -> Option<Lie>>;
 
-/// The relay with its time. Robots and whoever asks for the truth have it together.
+/// The relay with its time. The threads' robots and whoever asks for the truth have it together.
 pub(super) struct RelayWorld {
     now: u64,
+    /// Time doesn't pass beyond this, though a thread would wait for longer.
+    pub passes_until: u64,
     /// What comes when, and which of those was made first; with whether it comes too late.
     coming: BinaryHeap<Reverse<(u64, u64, Slot)>>,
     what: BTreeMap<u64, Happens>,
+    /// What has come, and its thread hasn't looked at.
+    arrived: VecDeque<(u64, u64, Slot)>,
     made: u64,
     rooms: BTreeMap<u32, Vec<Slot>>,
     room_of: BTreeMap<Slot, u32>,
@@ -95,8 +100,10 @@ impl RelayWorld {
     pub(super) fn that(lie: impl FnMut(Slot) -> Option<Lie> + 'static) -> Rc<RefCell<RelayWorld>> {
         Rc::new(RefCell::new(RelayWorld {
             now: 1_000_000_000,
+            passes_until: u64::MAX,
             coming: BinaryHeap::new(),
             what: BTreeMap::new(),
+            arrived: VecDeque::new(),
             made: 0,
             rooms: BTreeMap::new(),
             room_of: BTreeMap::new(),
@@ -109,6 +116,11 @@ impl RelayWorld {
             lie: Box::new(lie),
             truth: Truth::default(),
         }))
+    }
+
+    /// What time it is.
+    pub(super) fn now(&self) -> u64 {
+        self.now
     }
 
     /// What truly happened, once it is over: what is still held came to nobody.
@@ -239,16 +251,18 @@ impl RelayWorld {
     }
 }
 
-/// A backend whose kernel, network and server are the relay.
+/// A thread's backend whose kernel, network and server are the relay.
 pub(super) struct Relay {
     pub world: Rc<RefCell<RelayWorld>>,
+    /// The thread's slots, by their numbers among those of all threads.
+    slots: Range<Slot>,
     bytes: Vec<u8>,
     ready: VecDeque<(u64, u64, Slot)>,
 }
 
 impl Relay {
-    pub(super) fn of(world: &Rc<RefCell<RelayWorld>>) -> Relay {
-        Relay { world: world.clone(), bytes: Vec::new(), ready: VecDeque::new() }
+    pub(super) fn of(world: &Rc<RefCell<RelayWorld>>, slots: Range<Slot>) -> Relay {
+        Relay { world: world.clone(), slots, bytes: Vec::new(), ready: VecDeque::new() }
     }
 }
 
@@ -258,6 +272,7 @@ impl Backend for Relay {
     }
 
     fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         let what = if world.refuses == Some(slot) { Happens::Refused } else { Happens::Connected };
         let at = world.now + DELAY_NS;
@@ -268,6 +283,7 @@ impl Backend for Relay {
     fn receive_more(&mut self, _: Slot, _: u64) {}
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         // SAFETY: the caller keeps them until they are sent, and this reads them now.
         world.take(slot, unsafe { &*bytes });
@@ -283,6 +299,7 @@ impl Backend for Relay {
 
     fn is_sending(&self, slot: Slot) -> bool {
         let world = self.world.borrow();
+        let slot = self.slots.start + slot;
         world.is_taking && world.stuck.is_some_and(|(stuck, ..)| stuck == slot)
     }
 
@@ -291,32 +308,38 @@ impl Backend for Relay {
     }
 
     fn close(&mut self, slot: Slot) {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         self.ready.retain(|(_, _, other)| *other != slot);
         let gone: Vec<u64> =
             world.coming.iter().filter(|it| it.0.2 == slot).map(|it| it.0.1).collect();
         gone.iter().for_each(|made| drop(world.what.remove(made)));
         world.coming.retain(|it| it.0.2 != slot);
+        world.arrived.retain(|(_, _, other)| *other != slot);
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         let mut world = self.world.borrow_mut();
-        let until = world.now + at_most.as_nanos() as u64;
+        let until = (world.now + at_most.as_nanos() as u64).min(world.passes_until);
         let next = world.coming.peek().map_or(u64::MAX, |it| it.0.0);
         world.now = world.now.max(until.min(next));
         while let Some(Reverse(next)) = world.coming.peek().copied()
             && next.0 <= world.now
         {
             world.coming.pop();
-            self.ready.push_back(next);
+            world.arrived.push_back(next);
         }
+        let is_own = |(_, _, slot): &(u64, u64, Slot)| self.slots.contains(slot);
+        self.ready.extend(world.arrived.iter().copied().filter(is_own));
+        world.arrived.retain(|it| !is_own(it));
         Ok(world.now)
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
         let (at, made, slot) = self.ready.pop_front()?;
         let mut world = self.world.borrow_mut();
-        let event = match world.what.remove(&made).expect("it is there until it comes") {
+        let (what, slot) = (world.what.remove(&made), slot - self.slots.start);
+        let event = match what.expect("it is there until it comes") {
             Happens::Connected => Event::Connected(slot),
             Happens::Refused => Event::ConnectFailed(slot, libc::ECONNREFUSED),
             Happens::Ended => Event::Ended(slot),

@@ -1,4 +1,5 @@
-//! What robots say: each turn has its time, whatever was heard of those before.
+//! What robots say: each turn has its time, whatever was heard of those before. And what other
+//! threads say of theirs.
 
 use super::*;
 
@@ -26,9 +27,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     fn speak(&mut self, intended: u64) {
         let (slot, sequence) = self.seats.speaker(self.turn);
         let phase = self.phase(intended);
-        let turn = self.ledger.turn(phase, intended);
-        debug_assert_eq!(turn, self.turn, "turns and rows have other numbers");
-        self.scheduled[phase as usize] += self.present(slot);
+        self.tell(Word::Due { phase, intended });
         if phase == Phase::Window {
             self.record.outcome.lateness.saturating_record(self.now() - intended);
         }
@@ -36,7 +35,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let bytes = self.wire.said_bytes(self.messages.bytes());
         let has_room = robot.next.is_empty() || robot.next.len() + bytes <= OUTBOX_BYTES;
         if robot.state != RobotState::Inside || !has_room {
-            return self.shed(slot, turn);
+            return self.shed(self.turn);
         }
         let of = Spoken {
             is_of_window: phase == Phase::Window,
@@ -49,19 +48,13 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         };
         let message = self.wire.say(self.messages.bytes(), &mut robot.next);
         self.messages.write(of, message);
-        robot.waiting.push_back(turn);
+        robot.waiting.push_back(self.turn);
         self.send_next(slot);
     }
 
     /// What a robot was to say in a turn is never handed over.
-    pub(super) fn shed(&mut self, slot: Slot, turn: u64) {
-        let (phase, intended) = self.ledger.intended(turn);
-        let times = Times { intended, begun: intended, sent: intended };
-        for _ in 0..self.present(slot) {
-            self.record.account(phase).shed += 1;
-            self.record.censored(phase, times, self.now(), NO_KIND.class);
-        }
-        self.ledger.shed(turn);
+    pub(super) fn shed(&mut self, turn: u64) {
+        self.tell(Word::Shed { turn });
     }
 
     /// Hands over what a robot has to say, unless the kernel hasn't taken yet what it said before.
@@ -70,7 +63,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             return;
         }
         while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
-            self.hand_over(slot, turn);
+            self.hand_over(turn);
         }
         let robot = &mut self.robots[slot as usize];
         std::mem::swap(&mut robot.sending, &mut robot.next);
@@ -81,12 +74,51 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
     }
 
+    /// Enters what becomes of a turn of this thread in the books, and tells other threads.
+    fn tell(&mut self, word: Word) {
+        self.note(self.own_ledger(), word);
+        self.others.tell(word);
+    }
+
+    /// Enters what other threads have said by now.
+    pub(super) fn hear_others(&mut self) {
+        while let Some((thread, word)) = self.others.next() {
+            self.note(thread, word);
+        }
+    }
+
+    /// Enters what becomes of a turn in the books of deliveries to robots of this thread.
+    fn note(&mut self, number: u32, word: Word) {
+        let of = self.speaks(number);
+        let own_room = |turn| of.own_room(of.speaker(turn).0);
+        let ledger = &mut self.ledgers[number as usize];
+        match word {
+            Word::Due { phase, intended } => {
+                let turn = ledger.turn(phase, intended);
+                self.scheduled[phase as usize] += self.present(own_room(turn));
+            }
+            Word::HandedOver { turn, at } => {
+                let (phase, _) = ledger.intended(turn);
+                let begin = own_room(turn) as usize * self.words;
+                let owed = ledger.hand_over(turn, at, &self.joined[begin..begin + self.words]);
+                self.record.account(phase).sent += u64::from(owed);
+            }
+            Word::Shed { turn } => {
+                let (phase, intended) = ledger.intended(turn);
+                ledger.shed(turn);
+                let times = Times { intended, begun: intended, sent: intended };
+                for _ in 0..self.present(own_room(turn)) {
+                    self.record.account(phase).shed += 1;
+                    self.record.censored(phase, times, self.time.at(), NO_KIND.class);
+                }
+            }
+        }
+    }
+
     /// What a robot says in a turn is owed to all of its room from now on.
-    fn hand_over(&mut self, slot: Slot, turn: u64) {
-        let (phase, _) = self.ledger.intended(turn);
-        let members = self.members_of(slot);
-        let owed = self.ledger.hand_over(turn, self.time.at(), &self.joined[members]);
-        self.record.account(phase).sent += u64::from(owed);
+    fn hand_over(&mut self, turn: u64) {
+        let (phase, _) = self.ledgers[self.own_ledger() as usize].intended(turn);
+        self.tell(Word::HandedOver { turn, at: self.time.at() });
         let bytes = self.wire.said_bytes(self.messages.bytes()) as u64;
         self.record.said(SaidInSecond { messages: 1, bytes });
         if phase == Phase::Window {
@@ -102,14 +134,15 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let bytes = self.wire.said_bytes(self.messages.bytes());
         for slot in 0..self.robots.len() as Slot {
             let robot = &self.robots[slot as usize];
+            let ledger = &self.ledgers[self.own_ledger() as usize];
             let is_old =
-                |turn: &&u64| self.time.watched(self.ledger.intended(**turn).1, looked) >= timeout;
+                |turn: &&u64| self.time.watched(ledger.intended(**turn).1, looked) >= timeout;
             let old = robot.waiting.iter().take_while(is_old).count();
             for _ in 0..old {
                 let robot = &mut self.robots[slot as usize];
                 robot.next.drain(..bytes);
                 let turn = robot.waiting.pop_front().expect("it was counted");
-                self.shed(slot, turn);
+                self.shed(turn);
             }
         }
     }

@@ -25,6 +25,8 @@ const FAILURES_MAX: u64 = 3;
 /// of a delivery, but for so long at least and at most.
 const LISTENED_NS: (u64, u64) = (10_000_000, 100_000_000);
 const LISTENED_TIMES: u64 = 2;
+/// After so long it is looked again whether other threads still speak.
+const OTHERS_AWAITED_NS: u64 = 1_000_000;
 
 impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     /// Does what is to be done, and gives until when may be slept. `None` once the robots are in
@@ -70,6 +72,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let nothing_moves = failures - failed >= FAILURES_MAX || now - since > patience;
         if self.connects.are_settled() || nothing_moves || self.stop.asked() {
             self.connects.forget_waiting_unless(|_| false);
+            self.leave_out_who_is_outside();
             return None;
         }
         self.connects.hold_for_overdue(now);
@@ -77,13 +80,17 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         Some(self.connects.may_at(self.now()).unwrap_or(u64::MAX).min(self.next_scan))
     }
 
-    fn begin(&mut self, window: Window) {
+    /// Who isn't inside by now stays outside. Who came in while others speak would be owed what
+    /// nobody can tell.
+    fn leave_out_who_is_outside(&mut self) {
         for slot in 0..self.robots.len() as Slot {
-            // Who comes in while others speak is owed what nobody can tell.
             if self.robots[slot as usize].state != RobotState::Inside {
                 self.goes_away(slot);
             }
         }
+    }
+
+    fn begin(&mut self, window: Window) {
         self.spent_before = (self.now() >= window.begin).then(|| self.spent_by(self.now()));
         self.time.ask(self.backend.now());
         self.time.window = window;
@@ -141,12 +148,22 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
 
     /// Awaits what was said until it came or took too long.
     fn drain(&mut self) -> Option<u64> {
-        if self.stop.asked() {
-            return None;
+        let is_stopped = self.stop.asked();
+        if is_stopped {
+            self.shed_waiting();
         }
         let is_waiting = self.robots.iter().any(|robot| !robot.waiting.is_empty());
-        if is_waiting || self.ledger.under_way() > 0 {
+        if !is_waiting {
+            self.others.fall_silent();
+        }
+        if is_waiting || self.under_way() > 0 && !is_stopped {
             return Some(self.next_scan);
+        }
+        if self.others.speak() {
+            return Some(self.now() + OTHERS_AWAITED_NS);
+        }
+        if is_stopped {
+            return None;
         }
         let (least, most) = LISTENED_NS;
         let usual = self.seen.until_all.good.value_at_quantile(0.5);
@@ -155,12 +172,19 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         Some(until)
     }
 
+    /// What robots still have to say is never handed over.
+    fn shed_waiting(&mut self) {
+        for slot in 0..self.robots.len() {
+            self.robots[slot].next.clear();
+            while let Some(turn) = self.robots[slot].waiting.pop_front() {
+                self.shed(turn);
+            }
+        }
+    }
+
     /// Closes the books once the run is over, and gives what was written down.
     pub(crate) fn finish(mut self) -> Outcome {
         for slot in 0..self.robots.len() as Slot {
-            while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
-                self.shed(slot, turn);
-            }
             let had = self.robots[slot as usize].had;
             let connections = &mut self.record.outcome.connections;
             connections.answers_min = connections.answers_min.min(had);

@@ -32,26 +32,64 @@ fn plan((rooms, members): (u32, u32), rate: f64, window: Duration) -> (Plan, Roo
     (plan, asked)
 }
 
-/// What one thread's robots see of such a relay.
+type RelayRobots<'a> = Robots<'a, Relay, FramesWire>;
+
+/// What the threads' robots see of such a relay.
 fn run((plan, rooms): &(Plan, Rooms), world: &Rc<RefCell<RelayWorld>>) -> Outcome {
+    run_and((plan, *rooms), world, &Stop::default(), |_| {})
+}
+
+/// The same, and does this after each step of all threads.
+fn run_and(
+    (plan, rooms): (&Plan, Rooms),
+    world: &Rc<RefCell<RelayWorld>>,
+    stop: &Stop,
+    mut step: impl FnMut(u64),
+) -> Outcome {
     let (to, seconds) = mpsc::channel();
-    let stop = Stop::default();
-    let seats = Seats::new(rooms.members, rooms.rooms(plan.connections), 0, 1);
-    let record = Record::new(0, None, to);
-    let sources = Sources::new(plan.target.address, false, plan.connections, 0);
-    let parts = (Relay::of(world), FramesWire, record);
+    let (count, threads) = (rooms.rooms(plan.connections), plan.threads as u32);
+    let shared = SharedRooms::new(count);
     let clock = world.borrow().stamps.map_or_else(Clock::start, |(clock, _)| clock);
-    let mut robots = Robots::new((plan, *rooms), &stop, clock, (seats, 1), parts, sources);
-    while let Some(until) = robots.sleeps_until() {
-        robots.turn_over(until).unwrap();
+    let mut begin = 0;
+    let of_thread = |(thread, others)| {
+        let seats = Seats::new(rooms.members, count, thread, threads);
+        let slots = begin..begin + seats.robots();
+        begin = slots.end;
+        let sources = Sources::new(plan.target.address, false, plan.connections, 0);
+        let sharing = Sharing { others, rooms: seats.are_dealt().then_some(&shared) };
+        let record = Record::new(seats.thread() as usize, None, to.clone());
+        let parts = (Relay::of(world, slots), FramesWire, record);
+        Robots::new((plan, rooms), stop, clock, (seats, threads), parts, (sources, sharing))
+    };
+    let are_dealt = rooms.threads_of_one(plan.connections, plan.threads) > 1;
+    let lines = if are_dealt { Others::of(threads) } else { Vec::new() };
+    let lines = lines.into_iter().chain(std::iter::repeat_with(Others::none));
+    let mut all: Vec<RelayRobots<'_>> = (0..threads).zip(lines).map(of_thread).collect();
+    go_on(&mut all, world, &mut |_| {});
+    let window = plan.window(world.borrow().now() + 1_000_000);
+    all.iter_mut().for_each(|robots| robots.start(window));
+    go_on(&mut all, world, &mut |now| step(now.saturating_sub(window.begin)));
+    drop(to);
+    let parts = all.into_iter().map(Robots::finish).collect();
+    put_together_of(plan, (parts, seconds.iter().collect()), window)
+}
+
+/// Lets each thread do what is to be done, and all sleep until the first wants to wake up, until
+/// none has anything left to do.
+fn go_on(all: &mut [RelayRobots<'_>], world: &Rc<RefCell<RelayWorld>>, step: &mut impl FnMut(u64)) {
+    let mut busy: Vec<&mut RelayRobots<'_>> = all.iter_mut().collect();
+    while !busy.is_empty() {
+        let mut until = u64::MAX;
+        busy.retain_mut(|robots| {
+            let sleeps_until = robots.sleeps_until();
+            until = until.min(sleeps_until.unwrap_or(u64::MAX));
+            sleeps_until.is_some()
+        });
+        world.borrow_mut().passes_until = until;
+        busy.iter_mut().for_each(|robots| robots.turn_over(until).unwrap());
+        let now = world.borrow().now();
+        step(now);
     }
-    let window = plan.window(robots.now() + 1_000_000);
-    robots.start(window);
-    while let Some(until) = robots.sleeps_until() {
-        robots.turn_over(until).unwrap();
-    }
-    let part = robots.finish();
-    put_together_of(plan, (vec![part], seconds.iter().collect()), window)
 }
 
 /// What the robots say happened, in the words of the truth.
@@ -70,51 +108,61 @@ fn told(outcome: &Outcome) -> Truth {
     }
 }
 
-/// Each message comes to this, by its number from 0, of one room of three.
+/// Each message comes to this, by its number from 0, of two rooms of three.
 fn lies(of: impl Fn(u64) -> Option<Lie> + 'static) -> (Outcome, Truth) {
+    lies_to(1, of)
+}
+
+/// The same on so many threads. With three of them each has a part of both rooms.
+fn lies_to(threads: usize, of: impl Fn(u64) -> Option<Lie> + 'static) -> (Outcome, Truth) {
     let mut number = 0;
     let world = RelayWorld::that(move |_| {
         number += 1;
         of(number - 1)
     });
     // 100 messages.
-    let outcome = run(&plan((2, 3), 3_000.0, 100 * MS), &world);
+    let (plan, rooms) = plan((2, 3), 3_000.0, 100 * MS);
+    let outcome = run(&(Plan { threads, ..plan }, rooms), &world);
     let truth = world.borrow().truth();
     (outcome, truth)
 }
 
 #[test]
 fn a_relay_that_hands_on_all_has_nothing_in_its_account_but_deliveries() {
-    let (outcome, truth) = lies(|_| None);
-    assert_eq!(truth, Truth { messages: 100, ..Truth::default() });
-    assert_eq!(told(&outcome), truth);
-    let account = &outcome.account;
-    assert_eq!((account.scheduled, account.sent, account.good), (300, 300, 300));
-    assert_eq!((account.shed, account.in_flight), (0, 0));
-    let seen = outcome.deliveries.as_ref().unwrap();
-    assert_eq!((seen.rooms, seen.joined, seen.messages_received), (2, 6, 300));
-    assert_eq!((seen.stamped, seen.unstamped), (0, 300), "nothing has a stamp here");
-    assert_eq!((outcome.bytes_sent, outcome.bytes_received), (100 * 42, 300 * 42));
-    assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200 }));
-    assert_eq!((outcome.connections.answers_min, outcome.connections.answers_max), (50, 50));
-    assert_eq!(outcome.contradiction(), None);
+    for threads in [1, 2, 3] {
+        let (outcome, truth) = lies_to(threads, |_| None);
+        assert_eq!(truth, Truth { messages: 100, ..Truth::default() });
+        assert_eq!(told(&outcome), truth);
+        let account = &outcome.account;
+        assert_eq!((account.scheduled, account.sent, account.good), (300, 300, 300));
+        assert_eq!((account.shed, account.in_flight), (0, 0));
+        let seen = outcome.deliveries.as_ref().unwrap();
+        assert_eq!((seen.rooms, seen.joined, seen.messages_received), (2, 6, 300));
+        assert_eq!((seen.stamped, seen.unstamped), (0, 300), "nothing has a stamp here");
+        assert_eq!((outcome.bytes_sent, outcome.bytes_received), (100 * 42, 300 * 42));
+        assert_eq!(outcome.seconds[0].said, Some(SaidInSecond { messages: 100, bytes: 4_200 }));
+        assert_eq!((outcome.connections.answers_min, outcome.connections.answers_max), (50, 50));
+        assert_eq!(outcome.contradiction(), None);
+    }
 }
 
 /// Else the first and the last member's waits, and with them all percentiles, are others'.
 #[test]
 fn times_are_those_that_the_relay_takes() {
-    let (outcome, _) = lies(|_| None);
-    let near = |is: u64, should: u64| is.abs_diff(should) <= should / 500;
-    let seen = outcome.deliveries.as_ref().unwrap();
-    let times = &outcome.response.good;
-    assert!(near(times.min(), DELAY_NS), "{} ns", times.min());
-    assert!(near(times.max(), DELAY_NS + 2 * GAP_NS), "{} ns", times.max());
-    let all = &seen.until_all.good;
-    assert_eq!(all.len(), 100);
-    assert!(near(all.min(), DELAY_NS + 2 * GAP_NS) && near(all.max(), DELAY_NS + 2 * GAP_NS));
-    let spread = &seen.first_to_last;
-    assert!(near(spread.min(), 2 * GAP_NS) && near(spread.max(), 2 * GAP_NS));
-    assert_eq!(outcome.response, outcome.service, "a delivery has one time");
+    for threads in [1, 3] {
+        let (outcome, _) = lies_to(threads, |_| None);
+        let near = |is: u64, should: u64| is.abs_diff(should) <= should / 500;
+        let seen = outcome.deliveries.as_ref().unwrap();
+        let times = &outcome.response.good;
+        assert!(near(times.min(), DELAY_NS), "{} ns", times.min());
+        assert!(near(times.max(), DELAY_NS + 2 * GAP_NS), "{} ns", times.max());
+        let all = &seen.until_all.good;
+        assert_eq!(all.len(), 100);
+        assert!(near(all.min(), DELAY_NS + 2 * GAP_NS) && near(all.max(), DELAY_NS + 2 * GAP_NS));
+        let spread = &seen.first_to_last;
+        assert!(near(spread.min(), 2 * GAP_NS) && near(spread.max(), 2 * GAP_NS));
+        assert_eq!(outcome.response, outcome.service, "a delivery has one time");
+    }
 }
 
 /// Else who has thousands of robots measures how long the client needs to look at all of them.
@@ -154,20 +202,25 @@ fn each_lie_is_counted_to_the_unit() {
         (Lie::Bit(0, 17), Truth { wrong: 10, missing: 10, ..honest }),
         (Lie::Garbage(1), Truth { wrong: 10, ..honest }),
     ] {
-        let (outcome, truth) = lies(each_tenth(lie));
-        assert_eq!(truth, should, "{lie:?}: the test counts otherwise");
-        assert_eq!(told(&outcome), truth, "{lie:?}");
-        assert_eq!(outcome.account.good, 300 - truth.missing, "{lie:?}");
-        assert_eq!(outcome.contradiction(), None, "{lie:?}");
+        for threads in [1, 3] {
+            let (outcome, truth) = lies_to(threads, each_tenth(lie));
+            assert_eq!(truth, should, "{lie:?}: the test counts otherwise");
+            assert_eq!(told(&outcome), truth, "{lie:?} to {threads}");
+            assert_eq!(outcome.account.good, 300 - truth.missing, "{lie:?} to {threads}");
+            assert_eq!(outcome.contradiction(), None, "{lie:?} to {threads}");
+        }
     }
-    // Only of messages that come before the last one is settled.
-    let (outcome, truth) = lies(move |number| (number < 3).then_some(Lie::Late(0, late)));
-    assert_eq!(truth, Truth { missing: 3, overdue: 3, ..honest });
-    assert_eq!(told(&outcome), truth);
-    let seen = outcome.deliveries.as_ref().unwrap();
-    assert_eq!((seen.until_all.good.len(), seen.until_all.censored.len()), (97, 3));
-    let waited = outcome.response.censored.min();
-    assert!(waited >= TIMEOUT.as_nanos() as u64 * 99 / 100, "{waited} ns: given up too early");
+    for threads in [1, 3] {
+        // Only of messages that come before the last one is settled.
+        let late = move |number| (number < 3).then_some(Lie::Late(0, late));
+        let (outcome, truth) = lies_to(threads, late);
+        assert_eq!(truth, Truth { missing: 3, overdue: 3, ..honest });
+        assert_eq!(told(&outcome), truth);
+        let seen = outcome.deliveries.as_ref().unwrap();
+        assert_eq!((seen.until_all.good.len(), seen.until_all.censored.len()), (97, 3));
+        let waited = outcome.response.censored.min();
+        assert!(waited >= TIMEOUT.as_nanos() as u64 * 99 / 100, "{waited} ns: given up too early");
+    }
 }
 
 #[test]
@@ -244,32 +297,25 @@ fn who_comes_into_no_room_is_owed_nothing() {
 
 #[test]
 fn a_run_that_is_stopped_leaves_what_was_under_way_in_flight() {
-    let (plan, rooms) = plan((1, 3), 3_000.0, 100 * MS);
-    let world = RelayWorld::that(|_| Some(Lie::Drop(0)));
-    let (to, seconds) = mpsc::channel();
-    let (stop, seats) = (Stop::default(), Seats::new(3, 1, 0, 1));
-    let sources = Sources::new(plan.target.address, false, 3, 0);
-    let parts = (Relay::of(&world), FramesWire, Record::new(0, None, to));
-    let mut robots = Robots::new((&plan, rooms), &stop, Clock::start(), (seats, 1), parts, sources);
-    while let Some(until) = robots.sleeps_until() {
-        robots.turn_over(until).unwrap();
+    for threads in [1, 3] {
+        let (plan, rooms) = plan((1, 3), 3_000.0, 100 * MS);
+        let (plan, stop) = (Plan { threads, ..plan }, Stop::default());
+        let world = RelayWorld::that(|_| Some(Lie::Drop(0)));
+        let outcome = run_and((&plan, rooms), &world, &stop, |now| {
+            if now > 20_000_000 {
+                stop.now();
+            }
+        });
+        let messages = world.borrow().truth().messages;
+        let account = &outcome.account;
+        assert_eq!(account.sent, messages * 3, "{threads} threads");
+        let left = account.sent - account.good;
+        assert_eq!(account.in_flight, left, "none is old enough to be missing");
+        assert!(account.in_flight >= messages && messages < 30, "{account:?}");
+        assert_eq!(outcome.contradiction(), None);
+        let seen = outcome.deliveries.unwrap();
+        assert_eq!(seen.until_all.samples(), messages, "{threads} threads");
     }
-    let window = plan.window(robots.now());
-    robots.start(window);
-    while let Some(until) = robots.sleeps_until() {
-        robots.turn_over(until).unwrap();
-        if robots.now() > window.begin + 20_000_000 {
-            stop.now();
-        }
-    }
-    let part = robots.finish();
-    let outcome = put_together_of(&plan, (vec![part], seconds.iter().collect()), window);
-    let messages = world.borrow().truth().messages;
-    let account = &outcome.account;
-    assert_eq!(account.sent, messages * 3);
-    assert_eq!(account.in_flight, account.sent - account.good, "none is old enough to be missing");
-    assert!(account.in_flight >= messages && messages < 30, "{account:?}");
-    assert_eq!(outcome.contradiction(), None);
 }
 
 /// Draws what comes of each message. A message may only come behind the next one of its sender
@@ -297,13 +343,14 @@ proptest! {
     /// Else nobody could say of a gateway what it lost.
     #[test]
     fn whatever_a_relay_does_each_count_is_exact(
-        (rooms, members) in (1..5_u32, 1..7_u32),
+        (rooms, members, threads) in (1..5_u32, 1..7_u32, 1..5_usize),
         rate in 500.0..20_000.0_f64,
         warmup in 0..2_u32,
         seed: u64,
     ) {
         let (plan, asked) = plan((rooms, members), rate, 150 * MS);
-        let plan = Plan { warmup: 30 * MS * warmup, ..plan };
+        let threads = asked.threads(plan.connections, threads);
+        let plan = Plan { warmup: 30 * MS * warmup, threads, ..plan };
         let round_s = f64::from(rooms * members) / asked.messages(rate);
         let world = RelayWorld::that(drawn(seed, round_s < TIMEOUT.as_secs_f64() / 2.0));
         let outcome = run(&(plan, asked), &world);
