@@ -11,6 +11,7 @@
 //! - [`kernel_clock`]: when the kernel took what came;
 //! - [`stages`]: from joining to the end;
 //! - [`joining`]: how robots come into their rooms, and how they are lost;
+//! - [`pace`]: when they speak;
 //! - [`speaking`]: what they say;
 //! - [`hearing`]: what they hear, and what is missing.
 
@@ -18,6 +19,7 @@ mod hearing;
 mod joining;
 pub(crate) mod kernel_clock;
 pub(crate) mod ledger;
+mod pace;
 pub(crate) mod seats;
 pub(crate) mod sharing;
 mod speaking;
@@ -29,6 +31,7 @@ use std::time::Duration;
 
 use self::kernel_clock::KernelClock;
 use self::ledger::{Arrival, Delivered, Ledger, Owed, bit};
+use self::pace::SpeakingPace;
 use self::seats::Seats;
 use self::sharing::{Others, Settled, SharedRooms, Sharing, Word};
 use self::stages::RobotStage;
@@ -39,7 +42,7 @@ use crate::outcome::record::{Record, SecondOfThread, Spent, Times, fault_of};
 use crate::outcome::{AnswerKind, ErrorKind, First};
 use crate::pace::clock::Clock;
 use crate::pace::window::{Phase, Window};
-use crate::plan::{Arrivals, Plan, Rooms};
+use crate::plan::{Plan, Rooms};
 use crate::protocol::Opened;
 use crate::protocol::pushing::Pushing;
 use crate::thread::SLEEP_NS_MAX;
@@ -90,8 +93,7 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     kernel: KernelClock,
     time: Now,
     stage: RobotStage,
-    /// Nanoseconds from a message of the run to the next one.
-    interval: f64,
+    pace: SpeakingPace,
     /// The next turn.
     turn: u64,
     next_second: u64,
@@ -150,10 +152,6 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             Ledger::new(robots, members, of.round())
         };
         let now = backend.now();
-        let rate = match plan.arrivals {
-            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => rate,
-            Arrivals::Closed => f64::INFINITY,
-        };
         Robots {
             plan,
             stop,
@@ -177,7 +175,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             kernel: KernelClock::beside(clock),
             time: Now::new(now),
             stage: RobotStage::Joining { most: 0, since: now, failed: 0 },
-            interval: 1e9 / rooms.messages(rate),
+            pace: SpeakingPace::of(plan.arrivals, rooms, seats, plan.seed),
             turn: 0,
             next_second: 0,
             next_scan: now,

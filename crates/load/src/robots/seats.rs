@@ -57,6 +57,11 @@ impl Seats {
         self.thread
     }
 
+    /// Threads of the run.
+    pub(crate) fn threads(self) -> u32 {
+        self.threads
+    }
+
     /// Threads of which something is said in rooms of this one.
     pub(crate) fn threads_heard(self) -> u32 {
         if self.are_dealt() { self.threads } else { 1 }

@@ -5,10 +5,8 @@ use super::*;
 
 impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     /// When the next turn comes.
-    pub(super) fn next_due(&self) -> u64 {
-        // Multiplied, not added up: no error grows with time.
-        let since_start = (self.seats.among_all(self.turn) as f64 * self.interval) as u64;
-        self.time.window.start.saturating_add(since_start)
+    pub(super) fn next_due(&mut self) -> u64 {
+        self.time.window.start.saturating_add(self.pace.due(self.turn))
     }
 
     /// Lets all speak whose turn has come before this time, up to the end of the window.

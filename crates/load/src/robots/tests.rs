@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 
 use super::relay::{DELAY_NS, GAP_NS, Lie, Relay, RelayWorld, Truth};
 use super::*;
-use crate::plan::{Target, Until, Workload};
+use crate::plan::{Arrivals, Target, Until, Workload};
 use crate::protocol::pushing::frames::FramesWire;
 use crate::run::put_together_of;
 
@@ -345,14 +345,16 @@ proptest! {
     fn whatever_a_relay_does_each_count_is_exact(
         (rooms, members, threads) in (1..5_u32, 1..7_u32, 1..5_usize),
         rate in 500.0..20_000.0_f64,
-        warmup in 0..2_u32,
+        (warmup, is_random) in (0..2_u32, any::<bool>()),
         seed: u64,
     ) {
         let (plan, asked) = plan((rooms, members), rate, 150 * MS);
         let threads = asked.threads(plan.connections, threads);
-        let plan = Plan { warmup: 30 * MS * warmup, threads, ..plan };
+        let plan = Plan { warmup: 30 * MS * warmup, threads, seed, ..plan };
+        let arrivals = if is_random { Arrivals::Poisson(rate) } else { plan.arrivals };
+        let plan = Plan { arrivals, ..plan };
         let round_s = f64::from(rooms * members) / asked.messages(rate);
-        let world = RelayWorld::that(drawn(seed, round_s < TIMEOUT.as_secs_f64() / 2.0));
+        let world = RelayWorld::that(drawn(seed, !is_random && round_s < TIMEOUT.as_secs_f64() / 2.0));
         let outcome = run(&(plan, asked), &world);
         let truth = world.borrow().truth();
         let accounts = [&outcome.account, &outcome.warmup];

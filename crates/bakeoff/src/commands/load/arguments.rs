@@ -291,7 +291,6 @@ impl LoadArguments {
         let others = [
             ("--connections", self.connections.is_some()),
             ("--requests", self.requests.is_some()),
-            ("--arrivals", self.arrivals != ArrivalsChoice::Constant),
             ("--close", self.close),
             ("--pipeline", self.pipeline > 1),
             ("--hosts", self.hosts.is_some()),
@@ -301,7 +300,7 @@ impl LoadArguments {
         match self.first_of_http().or(self.keys.first_given()).or(other) {
             Some(name) => Err(format!(
                 "{name} is not for frames://: there are --rooms with --members each, who speak at \
-                 a constant --rate"
+                 a --rate of their own"
             )),
             None if self.rate.is_none() => {
                 Err("robots speak at a rate of their own: give --rate, in deliveries a second"
@@ -706,10 +705,11 @@ pub mod tests {
         let given = plan(&line).unwrap();
         assert_eq!(given.connections, 600);
         assert_eq!(given.rooms(), Some(Rooms { members: 200, message_bytes: 65_535 }));
+        let random = plan(&["--arrivals", "poisson"]).unwrap();
+        assert_eq!(random.arrivals, Arrivals::Poisson(1000.0));
         for line in [
             &["-c", "5"][..],
             &["-n", "5"],
-            &["--arrivals", "poisson"],
             &["--close"],
             &["--pipeline", "2"],
             &["--path", "/a"],
