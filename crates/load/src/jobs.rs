@@ -17,6 +17,7 @@ use crate::protocol::Protocol;
 use crate::protocol::pushing::Pushing;
 use crate::robots::seats::Seats;
 use crate::robots::sharing::{Others, SharedRooms, Sharing};
+use crate::robots::slow::slow_slots;
 use crate::robots::{OUTBOX_BYTES, Robots};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
@@ -54,8 +55,8 @@ pub(crate) trait Job: Sync {
     /// The empty books of a thread with so many connections.
     fn record(&self, thread: usize, slots: u32, seconds: Sender<SecondOfThread>) -> Record;
 
-    /// What a thread's backend has to know.
-    fn setup(&self, clock: Clock, thread: usize, slots: u32) -> Setup;
+    /// What the backend of one of so many threads has to know.
+    fn setup(&self, clock: Clock, of: (usize, usize), slots: u32) -> Setup;
 
     /// A thread's loop, of which nothing was done yet.
     fn of_thread<'a, B: Backend>(
@@ -110,7 +111,7 @@ impl<P: Protocol> Job for Asking<'_, P> {
         record_of(self.plan, self.protocol, thread, slots, seconds)
     }
 
-    fn setup(&self, clock: Clock, thread: usize, slots: u32) -> Setup {
+    fn setup(&self, clock: Clock, (thread, _): (usize, usize), slots: u32) -> Setup {
         let Asking { plan, protocol, queue } = self;
         Setup {
             clock,
@@ -121,6 +122,7 @@ impl<P: Protocol> Job for Asking<'_, P> {
             overlapping: plan.pipeline > 1 && queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(plan.pipeline),
             stamps: StampedSlots::First { slots: stamped_of(slots), bytes: STAMPED_BYTES },
+            paused: [].into(),
             wake: queue.wake_of(thread).map(|wake| wake.as_raw_fd()),
         }
     }
@@ -214,7 +216,7 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
         record
     }
 
-    fn setup(&self, clock: Clock, _: usize, slots: u32) -> Setup {
+    fn setup(&self, clock: Clock, (thread, threads): (usize, usize), slots: u32) -> Setup {
         let message = self.wire.said_bytes(self.rooms.message_bytes as usize);
         Setup {
             clock,
@@ -226,6 +228,7 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
             stamps: StampedSlots::All {
                 bytes: (message * STAMPED_MESSAGES).max(STAMPED_BYTES_MIN),
             },
+            paused: slow_slots(self.rooms.slow, self.seats(thread, threads)),
             wake: None,
         }
     }

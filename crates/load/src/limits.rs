@@ -216,7 +216,7 @@ mod tests {
         let allow = |members, rate| {
             let plan =
                 Plan { arrivals: Arrivals::Constant(rate), ..Plan::new(target.clone(), vec![]) };
-            allow_owed(Rooms { members, message_bytes: 64 }, &plan, Some(1 << 30))
+            allow_owed(Rooms::plain(members, 64), &plan, Some(1 << 30))
         };
         assert!(allow(1, 1e6).is_ok() && allow(10_000, 1e6).is_ok());
         let told = allow(1, 1e7).unwrap_err().to_string();

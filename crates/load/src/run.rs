@@ -266,7 +266,7 @@ impl Task<'_> {
         record.usage.cpu = Some(self.cpu);
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
-        let setup = job.setup(self.clock, self.thread, slots);
+        let setup = job.setup(self.clock, (self.thread, self.threads), slots);
         let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)
                 .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
@@ -482,6 +482,7 @@ pub fn chosen_backend() -> String {
         overlapping: false,
         request_bytes_max: 0,
         stamps: StampedSlots::NONE,
+        paused: [].into(),
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

@@ -138,6 +138,43 @@ fn each_lie_of_a_relay_is_counted_to_the_unit() {
     });
 }
 
+/// Else nobody could say what a server does with a client that hangs.
+#[test]
+fn a_slow_robot_tells_whether_a_relay_blocks_or_buffers() {
+    // Small messages fit into the kernel's buffers. But others wait on a busy machine as well. With
+    // large ones the relay waits for who is slow.
+    let small = ["--message-bytes", "64", "--rate", "400"];
+    let large = ["--message-bytes", "60000", "--rate", "400", "--timeout", "9s"];
+    std::thread::scope(|scope| {
+        for backend in backends() {
+            for (threads, message, words) in [
+                ("1", &small[..], &["buffers", "blocks"][..]),
+                ("2", &small[..], &["buffers", "blocks"][..]),
+                ("1", &large[..], &["blocks"][..]),
+            ] {
+                scope.spawn(move || {
+                    let Some(relay) = Relay::start("sound", 1) else { return };
+                    let robots = ["--rooms", "1", "--members", "4", "--slow", "1", "-d", "10s"];
+                    let on = [&*relay.url, "--backend", backend, "-t", threads];
+                    let said = load(&[&on[..], &robots, message].concat());
+                    let slow = &said.json["slow"];
+                    let what = format!("{backend}, {threads} threads: {slow}");
+                    assert!(words.contains(&slow["word"].as_str().unwrap()), "{what}");
+                    assert_eq!((&slow["robots"], &slow["cut"]), (&1.into(), &0.into()), "{what}");
+                    assert!(slow["owed"].as_u64() > Some(0), "{what}");
+                    assert_eq!(slow["owed"], slow["came"], "{what}");
+                    assert_conserved(&said, &what);
+                    assert_eq!(count(&said, "missing"), 0, "{what}");
+                    let owed = count(&said, "due") + slow["owed"].as_u64().unwrap();
+                    let messages = said.json["messages"]["sent"].as_u64().unwrap();
+                    assert_eq!(owed, 4 * messages, "{what}");
+                    assert_eq!(said.code, 0, "{what}: {}", said.stderr);
+                });
+            }
+        }
+    });
+}
+
 #[test]
 fn who_is_no_relay_is_told_by_its_first_words() {
     let server = crate::support::Server::on_bytes(|connection, _| {

@@ -42,6 +42,8 @@ struct EpollConnection {
     portion: Portion,
     /// Whether it stands in `unread`.
     is_unread: bool,
+    /// Whether nothing is read.
+    is_paused: bool,
     /// Whether the server's end was announced, which is done once: what stands in `unread`
     /// may be an event from before that.
     ends: bool,
@@ -120,6 +122,9 @@ impl Epoll {
     /// is looked for even after a short read.
     fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
         let connection = &mut self.connections[slot as usize];
+        if connection.is_paused {
+            return None;
+        }
         let socket = connection.socket.as_ref()?;
         self.enters += 1;
         let is_stamped = self.setup.stamps.has(slot);
@@ -238,6 +243,15 @@ impl Epoll {
         if is_readable { self.receive(slot, event) } else { None }
     }
 
+    /// Has a connection be read though the kernel told nothing new of it.
+    fn look_again(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if !std::mem::replace(&mut connection.is_unread, true) {
+            let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
+            self.unread.push_back(epoll::Event { flags: EventFlags::IN, data });
+        }
+    }
+
     fn established(
         connection: &mut EpollConnection,
         slot: Slot,
@@ -334,6 +348,7 @@ impl Backend for Epoll {
         connection.portion = Portion::default();
         connection.established = false;
         connection.ends = false;
+        connection.is_paused = false;
         connection.handed = 0;
         connection.failed = None;
         Ok(Some(self.setup.clock.now()))
@@ -351,10 +366,8 @@ impl Backend for Epoll {
         connection.unsent = Some(bytes);
         connection.handed += bytes.len() as u64;
         self.enters += flush(connection);
-        if connection.failed.is_some() && !connection.is_unread {
-            connection.is_unread = true;
-            let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
-            self.unread.push_back(epoll::Event { flags: EventFlags::IN, data });
+        if connection.failed.is_some() {
+            self.look_again(slot);
         }
         Some(self.setup.clock.now())
     }
@@ -373,6 +386,17 @@ impl Backend for Epoll {
     fn peek(&self, slot: Slot, room: &mut [u8]) -> usize {
         let socket = self.connections[slot as usize].socket.as_ref();
         socket.map_or(0, |socket| socket::peek(socket, room))
+    }
+
+    fn pause(&mut self, slot: Slot) {
+        self.connections[slot as usize].is_paused = true;
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if std::mem::take(&mut connection.is_paused) && connection.established {
+            self.look_again(slot);
+        }
     }
 
     fn close(&mut self, slot: Slot) {
@@ -456,6 +480,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         })
         .unwrap()

@@ -18,6 +18,7 @@ pub(crate) mod uring;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::pace::clock::Clock;
@@ -42,6 +43,9 @@ pub(crate) struct Setup {
     pub request_bytes_max: usize,
     /// Which slots receive with the kernel's stamp: see [`Backend::kernel_stamp`].
     pub stamps: StampedSlots,
+    /// Slots that are [paused](Backend::pause) some time, in ascending order: their receive
+    /// buffers are small, so that what isn't read stays with the server.
+    pub paused: Arc<[Slot]>,
     /// Ends a wait once it can be read: another thread wants this one awake.
     pub wake: Option<RawFd>,
 }
@@ -197,6 +201,13 @@ pub(crate) trait Backend {
         0
     }
 
+    /// Reads nothing more of what comes on a slot's connection, until it is
+    /// [resumed](Backend::resume). What was read before may still be told.
+    fn pause(&mut self, _slot: Slot) {}
+
+    /// Reads again.
+    fn resume(&mut self, _slot: Slot) {}
+
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
 
@@ -227,5 +238,73 @@ pub(crate) trait Backend {
     /// How often it went into the kernel so far; nothing of one that has none.
     fn calls(&self) -> Calls {
         Calls::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::epoll::Epoll;
+    use super::ring::Ring;
+    use super::uring::Uring;
+    use super::*;
+
+    /// All bytes that come within a while.
+    fn heard(backend: &mut impl Backend) -> Vec<u8> {
+        let mut all = Vec::new();
+        for _ in 0..5 {
+            backend.wait(Duration::from_millis(10)).unwrap();
+            while let Some((_, event)) = backend.next() {
+                match event {
+                    Event::Received(_, received) => all.extend_from_slice(backend.bytes(received)),
+                    other => panic!("nothing else happened, but {other:?}"),
+                }
+            }
+        }
+        all
+    }
+
+    fn reads_nothing_while_paused(mut backend: impl Backend, listener: &TcpListener) {
+        backend.connect(0, None).unwrap();
+        while !matches!(backend.next(), Some((_, Event::Connected(0)))) {
+            backend.wait(Duration::from_secs(1)).unwrap();
+        }
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"before").unwrap();
+        assert_eq!(heard(&mut backend), b"before");
+        backend.pause(0);
+        assert_eq!(heard(&mut backend), b"");
+        peer.write_all(b"meanwhile").unwrap();
+        assert_eq!(heard(&mut backend), b"", "it was read");
+        backend.resume(0);
+        assert_eq!(heard(&mut backend), b"meanwhile");
+        backend.pause(0);
+        backend.resume(0);
+        peer.write_all(b"afterwards").unwrap();
+        assert_eq!(heard(&mut backend), b"afterwards", "a pause that is over at once has no end");
+    }
+
+    /// Else a server has nobody who is slow, or one who never reads again.
+    #[test]
+    fn what_comes_to_a_paused_slot_is_read_once_it_is_resumed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots: 1,
+            one_shot: false,
+            overlapping: true,
+            request_bytes_max: 1,
+            stamps: StampedSlots::All { bytes: 512 },
+            paused: [0].into(),
+            wake: None,
+        };
+        reads_nothing_while_paused(Epoll::new(setup.clone()).unwrap(), &listener);
+        let Ok(mut ring) = Ring::new(1) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        reads_nothing_while_paused(Uring::new(&mut ring, setup).unwrap(), &listener);
     }
 }

@@ -42,6 +42,10 @@ const PORTION_MAX: u32 = 128 << 10;
 /// a round trip for each (`tcp_set_rcvlowat`). The buffer grows with what comes.
 const PORTION_PART: usize = 4;
 
+/// The receive buffer of a slot that is paused some time. The kernel doubles it for what it needs
+/// beside the bytes; with less, small messages that come together would be lost and sent again.
+const PAUSED_BUFFER_BYTES: usize = 16 << 10;
+
 /// How many of a connection's bytes come together at least; 0 until that was set.
 #[derive(Debug, Default)]
 pub(super) struct Portion(u32);
@@ -109,6 +113,9 @@ pub(super) fn open(
     if setup.stamps.has(slot) {
         // Where it can't be had, there are no stamps.
         let _ = set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+    }
+    if setup.paused.binary_search(&slot).is_ok() {
+        sockopt::set_socket_recv_buffer_size(&socket, PAUSED_BUFFER_BYTES)?;
     }
     if let Some(source) = source {
         set_bind_address_no_port(&socket)?;
@@ -200,6 +207,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         };
         let socket = open(&setup, 0, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();

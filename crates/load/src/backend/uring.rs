@@ -92,6 +92,8 @@ struct UringConnection {
     connecting: bool,
     /// Whether a receive is armed, which holds the socket open.
     receiving: bool,
+    /// Whether none is to be armed.
+    is_paused: bool,
     portion: Portion,
     /// Bytes that were given to be sent, where sends are watched.
     handed: u64,
@@ -297,6 +299,20 @@ impl<'ring> Uring<'ring> {
         self.push(entry.user_data(tag(slot, generation, UringStep::Receive)));
     }
 
+    fn arm_unless_paused(&mut self, slot: Slot) {
+        if !self.connections[slot as usize].is_paused {
+            self.arm_receive(slot);
+        }
+    }
+
+    /// Has the kernel give up a step of a connection, without a word of that.
+    fn cancel(&mut self, slot: Slot, generation: u32, step: UringStep) {
+        let cancelled = CancelBuilder::user_data(tag(slot, generation, step));
+        let cancel = opcode::AsyncCancel2::new(cancelled).build();
+        let silent = tag(slot, generation, UringStep::Silent);
+        self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
+    }
+
     #[inline(always)]
     fn push_send(&mut self, slot: Slot, bytes: *const [u8]) {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
@@ -390,7 +406,7 @@ impl<'ring> Uring<'ring> {
             };
             // It is handed over only after the bytes were looked at.
             if !goes_on && !self.setup.one_shot {
-                self.arm_receive(slot);
+                self.arm_unless_paused(slot);
             }
             return Some(Event::Received(slot, received));
         }
@@ -400,7 +416,12 @@ impl<'ring> Uring<'ring> {
             // more since.
             libc::ENOBUFS => {
                 self.buffers.short |= self.came >= self.grown_at;
-                self.arm_receive(slot);
+                self.arm_unless_paused(slot);
+                None
+            }
+            // It was cancelled for a pause, which may be over by now.
+            libc::ECANCELED => {
+                self.arm_unless_paused(slot);
                 None
             }
             error => Some(Event::Broken(slot, error)),
@@ -471,6 +492,7 @@ impl Backend for Uring<'_> {
         connection.portion = Portion::default();
         connection.handed = 0;
         connection.connecting = true;
+        connection.is_paused = false;
         let generation = connection.generation;
         let (target, length) = (self.target.as_ptr(), self.target.addr_len());
         let entry = on_socket!(self, slot, |socket| {
@@ -515,6 +537,24 @@ impl Backend for Uring<'_> {
         socket.map_or(0, |socket| socket::peek(socket, room))
     }
 
+    fn pause(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        connection.is_paused = true;
+        if connection.receiving {
+            let generation = connection.generation;
+            self.cancel(slot, generation, UringStep::Receive);
+        }
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        let was_paused = std::mem::take(&mut connection.is_paused);
+        // One that is being cancelled is armed again once it is.
+        if was_paused && !connection.receiving && connection.socket.is_some() {
+            self.arm_receive(slot);
+        }
+    }
+
     fn close(&mut self, slot: Slot) {
         let is_sending = self.is_sending(slot);
         let may_be_queued =
@@ -537,10 +577,7 @@ impl Backend for Uring<'_> {
             let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
         if std::mem::take(&mut connection.connecting) {
-            let handshake = CancelBuilder::user_data(tag(slot, generation, UringStep::Connect));
-            let cancel = opcode::AsyncCancel2::new(handshake).build();
-            let silent = tag(slot, generation, UringStep::Silent);
-            self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
+            self.cancel(slot, generation, UringStep::Connect);
         }
         if !self.setup.one_shot {
             // Fails only for a slot that was never registered.
@@ -624,6 +661,7 @@ mod tests {
             overlapping: false,
             request_bytes_max: 1,
             stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         }
     }

@@ -91,6 +91,7 @@ impl Loops<'_> {
             overlapping: false,
             request_bytes_max: self.request.len(),
             stamps: crate::backend::StampedSlots::First { slots: stamped, bytes: STAMPED_BYTES },
+            paused: [].into(),
             wake: None,
         };
         if plan.backend == BackendChoice::Epoll {

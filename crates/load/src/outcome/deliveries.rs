@@ -12,6 +12,7 @@ use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::First;
+use crate::outcome::slow::SlowSeen;
 
 /// What robots heard that stands in no account of requests. What isn't said to be of the window
 /// counts from the run's start on.
@@ -49,6 +50,9 @@ pub struct DeliveriesSeen {
     pub unstamped: u64,
     /// What was like that of which only the first is kept.
     pub firsts: DeliveryFirsts,
+    /// What became of slow robots; `None` where there were none.
+    #[serde(default)]
+    pub slow: Option<Box<SlowSeen>>,
 }
 
 /// The first of each kind. Texts are bounded, escaped, for people.
@@ -94,6 +98,7 @@ impl DeliveriesSeen {
             stamped: 0,
             unstamped: 0,
             firsts: DeliveryFirsts::default(),
+            slow: None,
         }
     }
 
@@ -121,6 +126,10 @@ impl DeliveriesSeen {
             stamped: self.stamped + next.stamped,
             unstamped: self.unstamped + next.unstamped,
             firsts: self.firsts.merge(next.firsts),
+            slow: match (self.slow, next.slow) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(*b))),
+                (one, other) => one.or(other),
+            },
         }
     }
 }

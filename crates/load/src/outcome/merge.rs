@@ -227,6 +227,7 @@ mod tests {
 
     use super::*;
     use crate::outcome::deliveries::{DeliveriesSeen, DeliveryFirsts, SaidInSecond};
+    use crate::outcome::slow::SlowSeen;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -334,6 +335,8 @@ mod tests {
                 stamped: n[0].into(),
                 unstamped: n[1].into(),
                 firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
+                slow: (n[6] > 4)
+                    .then(|| Box::new(SlowSeen { owed: n[7].into(), ..SlowSeen::default() })),
             }
         })
     }

@@ -5,6 +5,7 @@ pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod samples;
+pub mod slow;
 mod units;
 
 use std::time::Duration;

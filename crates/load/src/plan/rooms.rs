@@ -1,6 +1,7 @@
 //! Robots in rooms: to how many each message goes, and how long it is.
 
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,48 @@ pub struct Rooms {
     pub members: u32,
     /// Bytes of a message.
     pub message_bytes: u32,
+    /// Robots that hang for some time.
+    #[serde(default)]
+    pub slow: Option<Slow>,
+}
+
+/// Robots that read nothing and say nothing for some time, as a program that hangs. They are spread
+/// evenly over all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slow {
+    /// How many.
+    pub robots: u32,
+    /// From when on, counted from the beginning of the window.
+    pub from: Duration,
+    /// Until when.
+    pub until: Duration,
+}
+
+impl Slow {
+    /// Whether the robot with this number is one of them, of so many.
+    pub(crate) fn has(self, robot: u32, of: u32) -> bool {
+        let before = |robot: u32| u64::from(robot) * u64::from(self.robots) / u64::from(of);
+        before(robot + 1) > before(robot)
+    }
+
+    /// Whether this can be done within such a plan.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    fn check(self, plan: &Plan) -> Result<(), String> {
+        let Slow { robots, from, until } = self;
+        if robots == 0 || robots > plan.connections / 2 {
+            return Err("slow robots are one at least, and half of all at most".into());
+        }
+        let window = match plan.until {
+            Until::Elapsed(window) => window,
+            Until::Requests(_) => Duration::ZERO,
+        };
+        if from.is_zero() || from >= until || until > window {
+            return Err("robots are slow within the window, and not from its beginning on".into());
+        }
+        Ok(())
+    }
 }
 
 /// How many bytes a message may have: room for what it says of itself, and what a frame's length
@@ -23,6 +66,16 @@ pub struct Rooms {
 pub const MESSAGE_BYTES: RangeInclusive<u32> = 32..=65_535;
 
 impl Rooms {
+    /// Rooms of so many members, with messages of so many bytes, in which nothing else happens.
+    pub const fn plain(members: u32, message_bytes: u32) -> Rooms {
+        Rooms { members, message_bytes, slow: None }
+    }
+
+    /// Whether some turns of the window are left out.
+    pub(crate) fn leaves_turns_out(self) -> bool {
+        self.slow.is_some()
+    }
+
     /// How many rooms so many robots make.
     pub fn rooms(self, robots: u32) -> u32 {
         robots / self.members.max(1)
@@ -62,16 +115,25 @@ impl Rooms {
         if !plan.keep_alive || plan.pipeline != 1 || plan.share.hosts != 1 {
             return Err("robots keep their connections, and are all of one host".into());
         }
-        Ok(())
+        self.slow.map_or(Ok(()), |slow| slow.check(plan))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::plan::{Share, Target, Workload};
+
+    #[test]
+    fn slow_robots_are_as_many_as_were_asked_for_and_lie_apart() {
+        for (robots, of) in [(1, 7), (3, 6), (65, 6_500), (7, 100)] {
+            let slow = Slow { robots, from: Duration::ZERO, until: Duration::ZERO };
+            let all: Vec<u32> = (0..of).filter(|robot| slow.has(*robot, of)).collect();
+            assert_eq!(all.len(), robots as usize);
+            let apart = all.windows(2).map(|pair| pair[1] - pair[0]).min();
+            assert!(apart.is_none_or(|apart| apart >= of / robots), "{all:?}");
+        }
+    }
 
     #[test]
     fn what_robots_cant_do_is_refused() {
@@ -80,7 +142,7 @@ mod tests {
             authority: String::new(),
             path: String::new(),
         };
-        let rooms = Rooms { members: 5, message_bytes: 64 };
+        let rooms = Rooms::plain(5, 64);
         let plan = Plan {
             work: Workload::Rooms(rooms),
             connections: 20,
@@ -91,6 +153,11 @@ mod tests {
         assert_eq!(rooms.check(&plan), Ok(()));
         let random = Plan { arrivals: Arrivals::Poisson(9.0), ..plan.clone() };
         assert_eq!(rooms.check(&random), Ok(()));
+        let slow = |robots, from: u64, until: u64| {
+            let [from, until] = [from, until].map(|tenths| Duration::from_millis(100 * tenths));
+            Rooms { slow: Some(Slow { robots, from, until }), ..rooms }
+        };
+        assert_eq!(slow(10, 1, 10).check(&plan), Ok(()));
         assert_eq!((rooms.rooms(20), rooms.messages(100.0)), (4, 20.0));
         assert_eq!([4, 5, 6].map(|most| rooms.threads(20, most)), [4, 5, 5]);
         assert_eq!([4, 5].map(|threads| rooms.threads_of_one(20, threads)), [1, 5]);
@@ -99,6 +166,11 @@ mod tests {
             Rooms { members: 3, ..rooms },
             Rooms { message_bytes: 31, ..rooms },
             Rooms { message_bytes: 65_536, ..rooms },
+            slow(0, 1, 2),
+            slow(11, 1, 2),
+            slow(2, 0, 2),
+            slow(2, 2, 2),
+            slow(2, 1, 11),
         ] {
             assert!(rooms.check(&plan).is_err(), "{rooms:?}");
         }

@@ -28,6 +28,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             joined,
             words,
             ledgers,
+            slow,
             shared,
             record,
             seen: books,
@@ -49,6 +50,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             had: &mut robot.had,
             joined: &joined[room..room + *words],
             ledgers,
+            is_slow: slow.as_ref().is_some_and(|slow| slow.has(slot)),
+            slow: slow.as_deref_mut(),
             shared: *shared,
             record,
             books,
@@ -70,6 +73,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.next_scan = looked + (timeout / SCANS).clamp(1_000_000, 100_000_000);
         self.give_up_joining(looked);
         self.withdraw(looked);
+        self.give_up_on_slow_robots(looked);
         for number in 0..self.ledgers.len() as u32 {
             let of = self.speaks(number);
             let Robots { ledgers, record, time, plan, seats, .. } = self;
@@ -103,6 +107,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 self.note_unheard(number, owed);
             }
         }
+        if let Some(slow) = &mut self.slow {
+            slow.seen.in_flight = slow.under_way();
+        }
     }
 
     /// Writes down that some members waited for a message until now, and in vain.
@@ -112,12 +119,29 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         for _ in 0..members {
             self.record.censored(phase, times, now, NO_KIND.class);
         }
+        let others = self.slow.as_mut().and_then(|slow| slow.others(intended));
+        if let (Some(others), Phase::Window) = (others, phase) {
+            others.censored.saturating_record_n(now.saturating_sub(intended), members.into());
+        }
+        self.settle((number, turn), (phase, intended), Settled::Lacking { until: now });
+    }
+
+    /// Writes down how a message fared with the members here, or with all once that is known.
+    pub(super) fn settle(
+        &mut self,
+        (number, turn): (u32, u64),
+        (phase, intended): (Phase, u64),
+        here: Settled,
+    ) {
         let of = self.speaks(number);
-        let (room, here) = (of.own_room(of.speaker(turn).0), Settled::Lacking { until: now });
+        let room = of.own_room(of.speaker(turn).0);
         let fate = match self.shared {
             _ if phase == Phase::Warmup => return,
             Some(shared) => {
-                let members = self.present(room) as u32;
+                let members = ones(&self.joined[self.members_of(room)]) as u32;
+                if members == 0 {
+                    return;
+                }
                 shared.settle(self.seats.room_of_all(room), (number, turn), (members, here))
             }
             None => Some(here),
@@ -131,7 +155,7 @@ fn note_fate(seen: &mut DeliveriesSeen, intended: u64, fate: Option<Settled>) {
     match fate {
         Some(Settled::Whole { first, last }) => {
             seen.until_all.good.saturating_record(last.saturating_sub(intended));
-            seen.first_to_last.saturating_record(last - first);
+            seen.first_to_last.saturating_record(last.saturating_sub(first));
         }
         Some(Settled::Lacking { until }) => {
             seen.until_all.censored.saturating_record(until.saturating_sub(intended));
@@ -155,6 +179,8 @@ struct Hearing<'a> {
     /// The members of its room that are here.
     joined: &'a [u64],
     ledgers: &'a mut [Ledger],
+    is_slow: bool,
+    slow: Option<&'a mut SlowRobots>,
     shared: Option<&'a SharedRooms>,
     record: &'a mut Record,
     books: &'a mut DeliveriesSeen,
@@ -176,6 +202,9 @@ impl Hearing<'_> {
         let Some(speaker) = seats.slot(of.room, of.sender) else { return self.leaked(of) };
         let turn = seats.turn(speaker, of.sequence);
         let member = self.seats.own_member(self.slot);
+        if self.is_slow && self.hear_apart(of, (number, turn), member) {
+            return;
+        }
         let ledger = &mut self.ledgers[number as usize];
         match ledger.hear(turn, (self.slot, member), self.came) {
             Arrival::Delivered(delivered) => self.delivered(of, (number, turn), &delivered),
@@ -191,8 +220,26 @@ impl Hearing<'_> {
         }
     }
 
-    fn delivered(&mut self, of: Spoken, said: (u32, u64), delivered: &Delivered) {
-        let &Delivered { phase, intended, is_out_of_order, by_all } = delivered;
+    /// A slow robot heard a message; whether that stands apart.
+    fn hear_apart(&mut self, of: Spoken, (number, turn): (u32, u64), member: u32) -> bool {
+        let Some(slow) = &mut self.slow else { return false };
+        let Some(ledger) = slow.ledger(number) else { return false };
+        match ledger.hear(turn, (self.slot, member), self.came) {
+            Arrival::Delivered(delivered) => {
+                slow.seen.came += 1;
+                self.note_order(of, delivered.is_out_of_order);
+                true
+            }
+            Arrival::Overdue => {
+                slow.seen.overdue += 1;
+                true
+            }
+            // It may be owed as to all.
+            Arrival::Duplicate | Arrival::Unsaid => false,
+        }
+    }
+
+    fn note_order(&mut self, of: Spoken, is_out_of_order: bool) {
         if is_out_of_order {
             self.books.out_of_order += 1;
             let robot = self.seats.robot(self.slot);
@@ -200,12 +247,21 @@ impl Hearing<'_> {
                 format!("{} came to robot {robot} behind a later one", named(of))
             });
         }
+    }
+
+    fn delivered(&mut self, of: Spoken, said: (u32, u64), delivered: &Delivered) {
+        let &Delivered { phase, intended, is_out_of_order, by_all } = delivered;
+        self.note_order(of, is_out_of_order);
         let times = Times { intended, begun: intended, sent: intended };
         self.record.answered(phase, times, NO_KIND, None, self.came);
         if phase == Phase::Warmup {
             return;
         }
         *self.had += 1;
+        let others = self.slow.as_mut().filter(|_| !self.is_slow);
+        if let Some(others) = others.and_then(|slow| slow.others(intended)) {
+            others.good.saturating_record(self.came.saturating_sub(intended));
+        }
         if self.is_stamped {
             self.books.stamped += 1;
             self.record.outcome.seen_late.saturating_record(self.seen - self.came);

@@ -96,10 +96,15 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             RobotState::Inside => {
                 let (now, robot) = (self.now(), self.seats.robot(slot));
                 self.inside -= 1;
-                self.seen.cut += 1;
-                First::keep(&mut self.seen.firsts.cut, now, || {
-                    format!("robot {robot}: {}", fault.example)
-                });
+                match &mut self.slow {
+                    Some(slow) if slow.are_apart() && slow.has(slot) => slow.seen.cut += 1,
+                    _ => {
+                        self.seen.cut += 1;
+                        First::keep(&mut self.seen.firsts.cut, now, || {
+                            format!("robot {robot}: {}", fault.example)
+                        });
+                    }
+                }
                 self.goes_away(slot);
             }
         }

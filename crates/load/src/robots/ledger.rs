@@ -113,7 +113,8 @@ pub(crate) fn row_bytes(members: u32) -> usize {
     size_of::<Row>() + words(members) * size_of::<u64>()
 }
 
-fn words(members: u32) -> usize {
+/// How many words have a bit for each of so many members.
+pub(crate) fn words(members: u32) -> usize {
     members.div_ceil(u64::BITS) as usize
 }
 
@@ -126,15 +127,18 @@ impl Ledger {
     /// An empty one of so many receivers, with so many members in each room, and of those who
     /// speak again after so many turns.
     pub(crate) fn new(receivers: u32, members: u32, round: u64) -> Ledger {
-        let words = words(members);
+        Ledger::empty(receivers as usize, words(members), round as usize)
+    }
+
+    fn empty(receivers: usize, words: usize, round: usize) -> Ledger {
         let row = (words + 1) * size_of::<u64>();
         Ledger {
             words,
-            round: round as usize,
+            round,
             base: 0,
             rows: VecDeque::new(),
             owed: VecDeque::new(),
-            heard: vec![0; receivers as usize].into(),
+            heard: vec![0; receivers].into(),
             given_up: GivenUp {
                 turns: VecDeque::new(),
                 owed: VecDeque::new(),
@@ -143,6 +147,23 @@ impl Ledger {
             },
             under_way: 0,
         }
+    }
+
+    /// One for members to whom nothing is owed yet, in which the same turns go on. Messages that
+    /// their senders still have may be owed to them.
+    pub(crate) fn beside(&self) -> Ledger {
+        let nothing_owed = |row: &Row| match row.state {
+            RowState::Waiting => *row,
+            _ => Row { state: RowState::Shed, ..*row },
+        };
+        let mut beside = Ledger {
+            base: self.base,
+            rows: self.rows.iter().map(nothing_owed).collect(),
+            owed: vec![0; self.owed.len()].into(),
+            ..Ledger::empty(self.heard.len(), self.words, self.round)
+        };
+        beside.drop_settled();
+        beside
     }
 
     /// The next turn has come; gives which it is.
@@ -259,6 +280,15 @@ impl Ledger {
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u64> {
         let is_waiting = |row: &Row| row.state == RowState::Waiting;
         (self.base..).zip(&self.rows).filter(move |(_, row)| is_waiting(row)).map(|(turn, _)| turn)
+    }
+
+    /// Whether a message is under way to one of the members that are given as bits, by its turn.
+    pub(crate) fn owes<'a>(&self, to: impl Fn(u64) -> &'a [u64]) -> bool {
+        let is_under_way = |index: &usize| matches!(self.rows[*index].state, RowState::UnderWay(_));
+        (0..self.rows.len()).filter(is_under_way).any(|index| {
+            let owed = self.owed.range(index * self.words..(index + 1) * self.words);
+            owed.zip(to(self.base + index as u64)).any(|(owed, to)| owed & to != 0)
+        })
     }
 
     /// Deliveries under way.
@@ -446,6 +476,22 @@ mod tests {
         ledger.hand_over(waiting, 6, &all);
         assert!(delivered(&heard(&mut ledger, waiting, 0, 7)).is_out_of_order);
         assert_eq!(ledger.rows.len(), 0);
+    }
+
+    /// Else what a robot is owed while it hangs is owed twice, or to nobody.
+    #[test]
+    fn a_ledger_beside_has_the_same_turns_and_what_is_to_come_of_them() {
+        let (mut ledger, all) = room(2);
+        let (old, waiting) = (said(&mut ledger, 1, &all), ledger.turn(Phase::Window, 2));
+        assert!(ledger.owes(|_| &[0b10]));
+        delivered(&heard(&mut ledger, old, 1, 3));
+        assert!(!ledger.owes(|_| &[0b10]) && ledger.owes(|_| &[0b01]));
+        let mut beside = ledger.beside();
+        assert_eq!(beside.under_way(), 0);
+        assert_eq!(heard(&mut beside, old, 0, 4), Arrival::Duplicate, "it is in the other one");
+        assert_eq!(beside.hand_over(waiting, 5, &[0b10]), 1);
+        delivered(&heard(&mut beside, waiting, 1, 6));
+        assert_eq!(beside.turn(Phase::Window, 7), ledger.turn(Phase::Window, 7));
     }
 
     /// Else a server that loses all takes as much memory as there is.

@@ -13,6 +13,7 @@
 //! - [`joining`]: how robots come into their rooms, and how they are lost;
 //! - [`pace`]: when they speak;
 //! - [`speaking`]: what they say;
+//! - [`slow`]: those of them that hang for some time;
 //! - [`hearing`]: what they hear, and what is missing.
 
 mod hearing;
@@ -22,6 +23,7 @@ pub(crate) mod ledger;
 mod pace;
 pub(crate) mod seats;
 pub(crate) mod sharing;
+pub(crate) mod slow;
 mod speaking;
 mod stages;
 
@@ -29,11 +31,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
+use histogram::Latency;
+
 use self::kernel_clock::KernelClock;
-use self::ledger::{Arrival, Delivered, Ledger, Owed, bit};
+use self::ledger::{Arrival, Delivered, Ledger, Owed, bit, words};
 use self::pace::SpeakingPace;
 use self::seats::Seats;
 use self::sharing::{Others, Settled, SharedRooms, Sharing, Word};
+use self::slow::SlowRobots;
 use self::stages::RobotStage;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
@@ -81,6 +86,8 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     /// By speaking thread, what of its messages is owed here; of rooms that lie on one thread
     /// whole, this thread's alone.
     ledgers: Vec<Ledger>,
+    /// `None` where none is.
+    slow: Option<Box<SlowRobots>>,
     others: Others,
     shared: Option<&'a SharedRooms>,
     record: Record,
@@ -146,7 +153,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
     ) -> Self {
         let robots = seats.robots();
         let members = seats.own_members();
-        let words = members.div_ceil(u64::BITS) as usize;
+        let words = words(members);
         let ledger = |thread| {
             let of = if seats.are_dealt() { seats.of_thread(thread) } else { seats };
             Ledger::new(robots, members, of.round())
@@ -164,6 +171,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             words,
             inside: 0,
             ledgers: (0..seats.threads_heard()).map(ledger).collect(),
+            slow: rooms.slow.map(|slow| Box::new(SlowRobots::of(slow, seats))),
             others: sharing.others,
             shared: sharing.rooms,
             record,
@@ -276,9 +284,17 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         begin..begin + self.words
     }
 
-    /// How many members here came into a room of this thread.
+    /// How many members here came into a room of this thread, without those that stand apart.
     fn present(&self, own_room: u32) -> u64 {
-        ones(&self.joined[self.members_of(own_room)])
+        let members = self.members_of(own_room);
+        let joined = &self.joined[members.clone()];
+        match self.slow.as_ref().and_then(|slow| slow.apart(members)) {
+            Some(apart) => {
+                let others = joined.iter().zip(apart).map(|(joined, apart)| joined & !apart);
+                others.map(|word| u64::from(word.count_ones())).sum()
+            }
+            None => ones(joined),
+        }
     }
 }
 

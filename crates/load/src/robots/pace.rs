@@ -46,7 +46,7 @@ impl SpeakingPace {
 mod tests {
     use super::*;
 
-    const ROOMS: Rooms = Rooms { members: 3, message_bytes: 64 };
+    const ROOMS: Rooms = Rooms::plain(3, 64);
 
     /// When each turn of all threads comes, by thread.
     fn turns(arrivals: Arrivals, seed: u64, threads: u32) -> Vec<Vec<u64>> {

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io;
 use std::net::Ipv4Addr;
 use std::ops::Range;
@@ -80,6 +80,10 @@ pub(super) struct RelayWorld {
     /// By how many nanoseconds the kernel's stamps are off what the run's clock showed when bytes
     /// came; without it there are none.
     pub stamps: Option<(Clock, i64)>,
+    /// Whom nothing is passed on to, which is no lie told of.
+    pub deaf: Option<Slot>,
+    /// By how much later all is passed on.
+    pub slower: u64,
     /// Connections that are refused.
     pub refuses: Option<Slot>,
     lie: Lies,
@@ -112,6 +116,8 @@ impl RelayWorld {
             stuck: None,
             is_taking: false,
             stamps: None,
+            deaf: None,
+            slower: 0,
             refuses: None,
             lie: Box::new(lie),
             truth: Truth::default(),
@@ -180,13 +186,9 @@ impl RelayWorld {
             return;
         }
         if let Some(Lie::Cut(member)) = lie {
-            let member = members[member % members.len()];
-            if self.is_cut.insert(member, true).is_none() {
-                self.truth.cut += 1;
-                self.come(self.now, member, Happens::Ended);
-            }
+            self.cut(members[member % members.len()]);
         }
-        let (first, room) = (self.now + DELAY_NS, self.room_of[&slot]);
+        let (first, room) = (self.now + DELAY_NS + self.slower, self.room_of[&slot]);
         for (nth, &member) in members.iter().enumerate() {
             let at = first + nth as u64 * GAP_NS;
             self.pass_on_to((nth, members.len()), (at, member), lie, &frame);
@@ -209,6 +211,14 @@ impl RelayWorld {
         }
     }
 
+    /// Cuts a connection.
+    pub(super) fn cut(&mut self, member: Slot) {
+        if self.is_cut.insert(member, true).is_none() {
+            self.truth.cut += 1;
+            self.come(self.now, member, Happens::Ended);
+        }
+    }
+
     fn pass_on_to(
         &mut self,
         (nth, of): (usize, usize),
@@ -217,6 +227,9 @@ impl RelayWorld {
         frame: &[u8],
     ) {
         let is = |number: usize| number % of == nth;
+        if self.deaf == Some(member) {
+            return;
+        }
         if self.is_cut.contains_key(&member) {
             self.truth.missing += 1;
             return;
@@ -258,11 +271,21 @@ pub(super) struct Relay {
     slots: Range<Slot>,
     bytes: Vec<u8>,
     ready: VecDeque<(u64, u64, Slot)>,
+    /// Slots that are paused, and what has come to them.
+    paused: BTreeSet<Slot>,
+    unread: VecDeque<(u64, u64, Slot)>,
 }
 
 impl Relay {
     pub(super) fn of(world: &Rc<RefCell<RelayWorld>>, slots: Range<Slot>) -> Relay {
-        Relay { world: world.clone(), slots, bytes: Vec::new(), ready: VecDeque::new() }
+        Relay {
+            world: world.clone(),
+            slots,
+            bytes: Vec::new(),
+            ready: VecDeque::new(),
+            paused: BTreeSet::new(),
+            unread: VecDeque::new(),
+        }
     }
 }
 
@@ -307,10 +330,26 @@ impl Backend for Relay {
         0
     }
 
+    fn pause(&mut self, slot: Slot) {
+        self.paused.insert(self.slots.start + slot);
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let slot = self.slots.start + slot;
+        self.paused.remove(&slot);
+        let all = std::mem::take(&mut self.unread);
+        let (read, unread): (VecDeque<_>, VecDeque<_>) =
+            all.into_iter().partition(|it| it.2 == slot);
+        self.unread = unread;
+        let now = self.now();
+        self.ready.extend(read.into_iter().map(|(_, made, slot)| (now, made, slot)));
+    }
+
     fn close(&mut self, slot: Slot) {
         let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         self.ready.retain(|(_, _, other)| *other != slot);
+        self.unread.retain(|(_, _, other)| *other != slot);
         let gone: Vec<u64> =
             world.coming.iter().filter(|it| it.0.2 == slot).map(|it| it.0.1).collect();
         gone.iter().for_each(|made| drop(world.what.remove(made)));
@@ -322,6 +361,7 @@ impl Backend for Relay {
         let mut world = self.world.borrow_mut();
         let until = (world.now + at_most.as_nanos() as u64).min(world.passes_until);
         let next = world.coming.peek().map_or(u64::MAX, |it| it.0.0);
+        let until = if self.ready.is_empty() { until } else { world.now };
         world.now = world.now.max(until.min(next));
         while let Some(Reverse(next)) = world.coming.peek().copied()
             && next.0 <= world.now
@@ -336,7 +376,13 @@ impl Backend for Relay {
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
-        let (at, made, slot) = self.ready.pop_front()?;
+        let (at, made, slot) = loop {
+            let next = self.ready.pop_front()?;
+            if !self.paused.contains(&next.2) {
+                break next;
+            }
+            self.unread.push_back(next);
+        };
         let mut world = self.world.borrow_mut();
         let (what, slot) = (world.what.remove(&made), slot - self.slots.start);
         let event = match what.expect("it is there until it comes") {

@@ -16,6 +16,8 @@ use crate::pace::window::Phase;
 pub(crate) enum Word {
     /// The next turn has come.
     Due { phase: Phase, intended: u64 },
+    /// The next turn has come, and is left out: its robot says nothing.
+    LeftOut { phase: Phase, intended: u64 },
     /// The message of this turn is handed over at this time.
     HandedOver { turn: u64, at: u64 },
     /// The message of this turn is never handed over.
@@ -108,6 +110,9 @@ pub(crate) enum Settled {
 }
 
 impl Settled {
+    /// With nobody: they all have it.
+    pub(crate) const NOBODY: Settled = Settled::Whole { first: u64::MAX, last: 0 };
+
     /// How it fared with both.
     fn and(self, other: Settled) -> Settled {
         match (self, other) {

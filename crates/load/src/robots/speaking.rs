@@ -25,6 +25,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     fn speak(&mut self, intended: u64) {
         let (slot, sequence) = self.seats.speaker(self.turn);
         let phase = self.phase(intended);
+        if self.is_apart(slot) {
+            return self.tell(Word::LeftOut { phase, intended });
+        }
         self.tell(Word::Due { phase, intended });
         if phase == Phase::Window {
             self.record.outcome.lateness.saturating_record(self.now() - intended);
@@ -90,26 +93,58 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let of = self.speaks(number);
         let own_room = |turn| of.own_room(of.speaker(turn).0);
         let ledger = &mut self.ledgers[number as usize];
+        let apart = self.slow.as_mut().and_then(|slow| slow.ledger(number));
         match word {
             Word::Due { phase, intended } => {
                 let turn = ledger.turn(phase, intended);
+                if let Some(apart) = apart {
+                    apart.turn(phase, intended);
+                }
                 self.scheduled[phase as usize] += self.present(own_room(turn));
             }
+            Word::LeftOut { phase, intended } => {
+                for ledger in [Some(ledger), apart].into_iter().flatten() {
+                    let turn = ledger.turn(phase, intended);
+                    ledger.shed(turn);
+                }
+            }
             Word::HandedOver { turn, at } => {
-                let (phase, _) = ledger.intended(turn);
-                let begin = own_room(turn) as usize * self.words;
-                let owed = ledger.hand_over(turn, at, &self.joined[begin..begin + self.words]);
-                self.record.account(phase).sent += u64::from(owed);
+                self.note_handed_over(number, own_room(turn), turn, at)
             }
             Word::Shed { turn } => {
                 let (phase, intended) = ledger.intended(turn);
                 ledger.shed(turn);
+                if let Some(apart) = apart {
+                    apart.shed(turn);
+                }
+                let shed = self.present(own_room(turn));
+                if let Some(slow) = &mut self.slow {
+                    slow.note_shed(intended, shed);
+                }
                 let times = Times { intended, begun: intended, sent: intended };
-                for _ in 0..self.present(own_room(turn)) {
+                for _ in 0..shed {
                     self.record.account(phase).shed += 1;
                     self.record.censored(phase, times, self.time.at(), NO_KIND.class);
                 }
             }
+        }
+    }
+
+    /// The message of a turn is owed to the members here of its room from now on.
+    fn note_handed_over(&mut self, number: u32, own_room: u32, turn: u64, at: u64) {
+        let members = self.members_of(own_room);
+        let (joined, ledger) = (&self.joined[members.clone()], &mut self.ledgers[number as usize]);
+        let said = ledger.intended(turn);
+        let owed = match &mut self.slow {
+            Some(slow) if slow.are_apart() => {
+                slow.hand_over((ledger, number), (turn, at), (joined, members.start))
+            }
+            _ => ledger.hand_over(turn, at, joined),
+        };
+        self.record.account(said.0).sent += u64::from(owed);
+        if owed == 0 && self.shared.is_some() {
+            // Other threads wait for the fate of their message with those here.
+            self.settle((number, turn), said, Settled::NOBODY);
         }
     }
 

@@ -95,6 +95,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.time.ask(self.backend.now());
         self.time.window = window;
         self.next_second = window.start;
+        if let Some(slow) = &mut self.slow {
+            slow.begin(window);
+        }
         self.stage = RobotStage::Speaking;
     }
 
@@ -105,11 +108,12 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if self.stop.asked() {
             return self.end_window();
         }
+        let looks = self.see_to_slow_robots();
         self.speak_until(end);
         if self.now() >= end {
             return self.end_window();
         }
-        Some(self.next_due().min(self.next_second).min(self.next_scan).min(end))
+        Some(self.next_due().min(self.next_second).min(self.next_scan).min(end).min(looks))
     }
 
     /// Begins the next second, if its time has come.
@@ -142,6 +146,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             before.write_growth(&spent, &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
+        self.read_again();
         self.stage = RobotStage::Draining;
         self.drain()
     }
@@ -156,7 +161,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if !is_waiting {
             self.others.fall_silent();
         }
-        if is_waiting || self.under_way() > 0 && !is_stopped {
+        let of_slow = self.slow.as_ref().map_or(0, |slow| slow.under_way());
+        if is_waiting || self.under_way() + of_slow > 0 && !is_stopped {
             return Some(self.next_scan);
         }
         if self.others.speak() {
@@ -185,12 +191,16 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     /// Closes the books once the run is over, and gives what was written down.
     pub(crate) fn finish(mut self) -> Outcome {
         for slot in 0..self.robots.len() as Slot {
+            if self.is_apart(slot) {
+                continue;
+            }
             let had = self.robots[slot as usize].had;
             let connections = &mut self.record.outcome.connections;
             connections.answers_min = connections.answers_min.min(had);
             connections.answers_max = connections.answers_max.max(had);
         }
         self.leave_in_flight();
+        self.seen.slow = self.slow.map(|slow| Box::new(slow.seen));
         self.record.outcome.deliveries = Some(Box::new(self.seen));
         self.record.finish(self.clock, self.time.window, self.window_end, self.scheduled)
     }

@@ -8,7 +8,8 @@ use rand::{Rng, SeedableRng};
 
 use super::relay::{DELAY_NS, GAP_NS, Lie, Relay, RelayWorld, Truth};
 use super::*;
-use crate::plan::{Arrivals, Target, Until, Workload};
+use crate::outcome::slow::{SlowSeen, SlowWord};
+use crate::plan::{Arrivals, Slow, Target, Until, Workload};
 use crate::protocol::pushing::frames::FramesWire;
 use crate::run::put_together_of;
 
@@ -19,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 fn plan((rooms, members): (u32, u32), rate: f64, window: Duration) -> (Plan, Rooms) {
     let target =
         Target { address: "127.0.0.1:1".parse().unwrap(), authority: "x".into(), path: "/".into() };
-    let asked = Rooms { members, message_bytes: 40 };
+    let asked = Rooms::plain(members, 40);
     let plan = Plan {
         work: Workload::Rooms(asked),
         connections: rooms * members,
@@ -315,6 +316,66 @@ fn a_run_that_is_stopped_leaves_what_was_under_way_in_flight() {
         assert_eq!(outcome.contradiction(), None);
         let seen = outcome.deliveries.unwrap();
         assert_eq!(seen.until_all.samples(), messages, "{threads} threads");
+    }
+}
+
+/// What becomes of a robot that hangs from 100 to 200 ms, where this is done to the relay as long as
+/// it hangs, and then undone.
+fn slow_robot(threads: usize, meanwhile: fn(&mut RelayWorld, bool)) -> (Outcome, Truth, SlowSeen) {
+    let (plan, rooms) = plan((2, 3), 3_000.0, 400 * MS);
+    let slow = Slow { robots: 1, from: 100 * MS, until: 200 * MS };
+    let rooms = Rooms { slow: Some(slow), ..rooms };
+    let plan = Plan { work: Workload::Rooms(rooms), threads, ..plan };
+    let world = RelayWorld::that(|_| None);
+    let outcome = run_and((&plan, rooms), &world, &Stop::default(), |now| {
+        meanwhile(&mut world.borrow_mut(), (110_000_000..190_000_000).contains(&now));
+    });
+    assert_eq!(outcome.contradiction(), None);
+    let seen = outcome.deliveries.as_ref().unwrap();
+    assert_eq!(seen.faults() + told(&outcome).missing, 0, "what it lacks is counted among all");
+    let (slow, truth) = (SlowSeen::clone(seen.slow.as_ref().unwrap()), world.borrow().truth());
+    (outcome, truth, slow)
+}
+
+/// The slow one: the last of the second room.
+const SLOW: Slot = 5;
+
+#[test]
+fn what_a_slow_robot_is_owed_stands_apart_and_comes_once_it_reads_again() {
+    for threads in [1, 3] {
+        let (outcome, truth, slow) = slow_robot(threads, |_, _| {});
+        let account = &outcome.account;
+        assert_eq!((account.good, account.shed), (account.sent, 0), "{threads} threads");
+        assert_eq!(account.sent + slow.owed, 3 * truth.messages, "{threads} threads");
+        // Of fifty rounds of six turns it doesn't speak in its own, and hears two others.
+        assert!((350..=351).contains(&truth.messages), "{truth:?}");
+        assert!((98..=102).contains(&slow.owed), "{slow:?}");
+        assert_eq!((slow.robots, slow.came, slow.missing), (1, slow.owed, 0));
+        assert_eq!(slow.word(), Some(SlowWord::Buffers));
+        let others = slow.before.samples() + slow.meanwhile.samples();
+        assert!(others > 300, "{others} of the others");
+        let longest = outcome.response.good.max();
+        assert!(longest < 1_000_000, "{longest} ns: a wait of the slow one is among all");
+    }
+}
+
+#[test]
+fn what_a_server_does_with_a_slow_robot_has_a_word() {
+    for threads in [1, 3] {
+        let deaf = |world: &mut RelayWorld, is_on| world.deaf = Some(SLOW).filter(|_| is_on);
+        let (_, _, slow) = slow_robot(threads, deaf);
+        assert_eq!(slow.owed, slow.came + slow.missing);
+        assert_eq!(slow.word(), Some(SlowWord::Drops), "{slow:?}");
+
+        let cut =
+            |world: &mut RelayWorld, is_on| (0..u32::from(is_on)).for_each(|_| world.cut(SLOW));
+        let (outcome, _, slow) = slow_robot(threads, cut);
+        assert_eq!((slow.cut, outcome.deliveries.unwrap().cut), (1, 0));
+        assert_eq!(slow.word(), Some(SlowWord::Cuts), "{slow:?}");
+
+        let slower = |world: &mut RelayWorld, is_on| world.slower = u64::from(is_on) * 5_000_000;
+        let (_, _, slow) = slow_robot(threads, slower);
+        assert_eq!(slow.word(), Some(SlowWord::Blocks), "{slow:?}");
     }
 }
 

@@ -306,7 +306,7 @@ impl LoadArguments {
                 Err("robots speak at a rate of their own: give --rate, in deliveries a second"
                     .into())
             }
-            None => Ok(Workload::Rooms(self.rooms.of())),
+            None => self.rooms.of(self.duration.unwrap_or(DURATION)).map(Workload::Rooms),
         }
     }
 
@@ -700,11 +700,11 @@ pub mod tests {
         };
         let usual = plan(&[]).unwrap();
         assert_eq!((usual.connections, usual.arrivals), (100, Arrivals::Constant(1000.0)));
-        assert_eq!(usual.rooms(), Some(Rooms { members: 10, message_bytes: 64 }));
+        assert_eq!(usual.rooms(), Some(Rooms::plain(10, 64)));
         let line = ["--rooms", "3", "--members", "200", "--message-bytes", "65535"];
         let given = plan(&line).unwrap();
         assert_eq!(given.connections, 600);
-        assert_eq!(given.rooms(), Some(Rooms { members: 200, message_bytes: 65_535 }));
+        assert_eq!(given.rooms(), Some(Rooms::plain(200, 65_535)));
         let random = plan(&["--arrivals", "poisson"]).unwrap();
         assert_eq!(random.arrivals, Arrivals::Poisson(1000.0));
         for line in [
@@ -720,6 +720,10 @@ pub mod tests {
             assert!(told.contains("is not for frames://"), "{line:?}: {told}");
         }
         assert!(plan(&["--rooms", "10k", "--members", "10k"]).unwrap_err().contains("1,000,000"));
+        let slow = plan(&["--slow", "1.5%", "-d", "15s"]).unwrap().rooms().unwrap().slow.unwrap();
+        assert_eq!((slow.robots, slow.from.as_secs(), slow.until.as_secs()), (2, 5, 10));
+        assert!(plan(&["--slow", "51"]).unwrap_err().contains("half of the 100 robots"));
+        assert!(plan(&["--slow", "1", "-d", "9s"]).unwrap_err().contains("-d 10s"));
         let closed = parse(&["frames://127.0.0.1:7"]).unwrap().plan().unwrap_err();
         assert!(closed.contains("give --rate"), "{closed}");
         for url in ["http://127.0.0.1", "redis://127.0.0.1"] {

@@ -158,6 +158,14 @@ struct RoomsDocument {
     rooms: u32,
     members: u32,
     message_bytes: u32,
+    slow: Option<SlowDocument>,
+}
+
+#[derive(Serialize)]
+struct SlowDocument {
+    robots: u32,
+    from_s: f64,
+    until_s: f64,
 }
 
 #[derive(Serialize)]
@@ -519,6 +527,11 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
             rooms: asked.rooms(plan.connections),
             members: asked.members,
             message_bytes: asked.message_bytes,
+            slow: asked.slow.map(|slow| SlowDocument {
+                robots: slow.robots,
+                from_s: slow.from.as_secs_f64(),
+                until_s: slow.until.as_secs_f64(),
+            }),
         }),
         arrivals,
         offered_rate,

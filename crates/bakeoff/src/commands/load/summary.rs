@@ -126,7 +126,11 @@ fn keys_asked(keys: &Keys) -> String {
 fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
     let rooms = units::of(asked.rooms(plan.connections).into(), "room");
     let bytes = units::whole(asked.message_bytes.into());
-    format!("{rooms} of {}, messages of {bytes} bytes", units::whole(asked.members.into()))
+    let slow = asked.slow.map_or_else(String::new, |slow| {
+        let robots = units::of(slow.robots.into(), "slow robot");
+        format!(", {robots} from {} to {}", time(slow.from), time(slow.until))
+    });
+    format!("{rooms} of {}, messages of {bytes} bytes{slow}", units::whole(asked.members.into()))
 }
 
 /// What was written before a run, on a line.

@@ -1,6 +1,7 @@
 //! A run with robots as scripts read it; documented field by field in docs/load-json.md.
 
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::slow::{SlowSeen, SlowWord};
 use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
 use serde::Serialize;
 
@@ -23,6 +24,7 @@ pub struct RobotsDocument<'a> {
     robots: Robots<'a>,
     messages: Messages,
     deliveries: Deliveries<'a>,
+    slow: Option<SlowDocument>,
     warmup_deliveries: AccountDocument,
     bytes: Bytes,
     delivery_us: Distribution,
@@ -87,6 +89,21 @@ struct Deliveries<'a> {
 }
 
 #[derive(Serialize)]
+struct SlowDocument {
+    robots: u32,
+    word: Option<&'static str>,
+    cut: u32,
+    owed: u64,
+    came: u64,
+    missing: u64,
+    in_flight: u64,
+    overdue: u64,
+    others_before_us: Distribution,
+    others_meanwhile_us: Distribution,
+    others_shed: u64,
+}
+
+#[derive(Serialize)]
 struct CpuOfRobots {
     user_s: f64,
     system_s: f64,
@@ -106,6 +123,7 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         robots: robots(outcome, seen),
         messages: Messages { sent: seen.messages_sent, received: seen.messages_received },
         deliveries: deliveries(&outcome.account, seen),
+        slow: seen.slow.as_deref().map(slow),
         warmup_deliveries: account(&outcome.warmup),
         bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
         delivery_us: distribution(&outcome.response),
@@ -164,6 +182,22 @@ fn deliveries<'a>(of: &Account, seen: &'a DeliveriesSeen) -> Deliveries<'a> {
         overdue: seen.overdue,
         stamped: seen.stamped,
         unstamped: seen.unstamped,
+    }
+}
+
+fn slow(seen: &SlowSeen) -> SlowDocument {
+    SlowDocument {
+        robots: seen.robots,
+        word: seen.word().map(SlowWord::name),
+        cut: seen.cut,
+        owed: seen.owed,
+        came: seen.came,
+        missing: seen.missing,
+        in_flight: seen.in_flight,
+        overdue: seen.overdue,
+        others_before_us: distribution(&seen.before),
+        others_meanwhile_us: distribution(&seen.meanwhile),
+        others_shed: seen.shed,
     }
 }
 

@@ -9,14 +9,16 @@ pub mod json;
 pub mod summary;
 mod words;
 
+use std::time::Duration;
+
 use load::Outcome;
 use load::outcome::ErrorKind;
 use load::outcome::deliveries::DeliveriesSeen;
-use load::plan::Rooms;
 use load::plan::rooms::MESSAGE_BYTES;
+use load::plan::{Rooms, Slow};
 use report::units;
 
-use super::quantity;
+use super::quantity::{self, Part};
 
 /// Under this heading.
 const ROOMS: &str = "Rooms (frames://)";
@@ -40,19 +42,51 @@ pub struct RoomsArguments {
         value_parser = clap::value_parser!(u32)
             .range(*MESSAGE_BYTES.start() as i64..=*MESSAGE_BYTES.end() as i64))]
     pub message_bytes: Option<u32>,
+
+    /// So many robots, as 5 or 1%, read nothing for 5 s in the middle of the run
+    #[arg(long, value_name = "N", value_parser = quantity::part, help_heading = ROOMS)]
+    pub slow: Option<Part>,
 }
 
 /// Where nothing is said.
 const COUNT: u64 = 10;
 const BYTES: u32 = 64;
+/// For how long slow robots read nothing, and how long a run has to be for that.
+const SLOW_FOR: Duration = Duration::from_secs(5);
+const WITH_SLOW_MIN: Duration = Duration::from_secs(10);
 
 impl RoomsArguments {
-    /// What they ask of robots.
-    pub fn of(&self) -> Rooms {
-        Rooms {
-            members: self.members.unwrap_or(COUNT).min(ROBOTS_MAX) as u32,
-            message_bytes: self.message_bytes.unwrap_or(BYTES),
+    /// What they ask of robots that are measured for so long.
+    ///
+    /// # Errors
+    /// What doesn't fit together, in a sentence.
+    pub fn of(&self, measured: Duration) -> Result<Rooms, String> {
+        let members = self.members.unwrap_or(COUNT).min(ROBOTS_MAX) as u32;
+        let plain = Rooms::plain(members, self.message_bytes.unwrap_or(BYTES));
+        Ok(Rooms { slow: self.slow_of(measured)?, ..plain })
+    }
+
+    /// The robots that are slow, if such are asked for.
+    fn slow_of(&self, measured: Duration) -> Result<Option<Slow>, String> {
+        let Some(part) = self.slow else { return Ok(None) };
+        let of = self.robots()?;
+        let robots = part.of(of);
+        if robots > of / 2 {
+            return Err(format!(
+                "--slow is {}, and half of the {} robots at most may be slow",
+                units::whole(robots.into()),
+                units::whole(of.into())
+            ));
         }
+        if measured < WITH_SLOW_MIN {
+            return Err(
+                "--slow takes -d 10s at least: robots read nothing for 5 s in the middle, \
+                        and the others are looked at before and meanwhile"
+                    .into(),
+            );
+        }
+        let from = (measured - SLOW_FOR) / 2;
+        Ok(Some(Slow { robots, from, until: from + SLOW_FOR }))
     }
 
     /// How many robots there are in all.
@@ -78,6 +112,7 @@ impl RoomsArguments {
             ("--rooms", self.rooms.is_some()),
             ("--members", self.members.is_some()),
             ("--message-bytes", self.message_bytes.is_some()),
+            ("--slow", self.slow.is_some()),
         ];
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
@@ -116,10 +151,9 @@ pub fn broken(outcome: &Outcome) -> Option<String> {
 
 #[cfg(test)]
 pub mod tests {
-    use std::time::Duration;
-
     use histogram::Latency;
     use load::outcome::deliveries::{DeliveryFirsts, SaidInSecond};
+    use load::outcome::slow::SlowSeen;
     use load::outcome::{Account, ErrorCount, First, Second};
     use load::verdict::limit;
 
@@ -159,9 +193,16 @@ pub mod tests {
         run
     }
 
+    /// Times of so many microseconds, each so often.
+    fn times(values: [(u64, u64); 2]) -> Latency {
+        Latency { good: histogram(values), censored: histogram([]) }
+    }
+
     /// The same of a server that did everything wrong.
     pub fn lied_to() -> Run {
         let mut run = sound();
+        let line = [&*run.url, "--rate", "10k", "--seed", "1", "--slow", "3%"];
+        run.plan = parse(&line).unwrap().plan().unwrap();
         let outcome = &mut run.outcome;
         let example = "message 5 of robot 0 in room 0 didn't come to robot 2 within 5s".into();
         let (kind, first) = (ErrorKind::Missing, Duration::from_millis(5_120));
@@ -181,6 +222,18 @@ pub mod tests {
         (seen.duplicates, seen.out_of_order, seen.leaked) = (12, 3, 40);
         (seen.wrong, seen.overdue, seen.cut) = (7, 5, 2);
         seen.until_all.censored = histogram([(5_000_000, 100)]);
+        seen.slow = Some(Box::new(SlowSeen {
+            robots: 3,
+            cut: 1,
+            owed: 900,
+            came: 700,
+            missing: 150,
+            in_flight: 50,
+            overdue: 4,
+            before: times([(120, 19_000), (700, 1_000)]),
+            meanwhile: times([(120, 19_000), (9_000, 1_000)]),
+            shed: 6,
+        }));
         let what = |what: &str| Some(First { at: Duration::from_millis(7), what: what.into() });
         seen.firsts = DeliveryFirsts {
             duplicate: what("message 3 of robot 1 in room 0 came again to robot 1"),
@@ -213,7 +266,7 @@ pub mod tests {
 
     #[test]
     fn each_argument_is_named_where_it_has_no_use() {
-        for name in ["--rooms", "--members", "--message-bytes"] {
+        for name in ["--rooms", "--members", "--message-bytes", "--slow"] {
             let given = parse(&["http://127.0.0.1", name, "100"]).unwrap();
             assert_eq!(given.rooms.first_given(), Some(name));
         }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use histogram::Latency;
+use histogram::reading::{self, Statistic};
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::slow::{SlowSeen, SlowWord};
 use load::outcome::{Account, ErrorKind, Outcome};
 use report::{text, units};
 
@@ -20,6 +22,7 @@ pub fn text(run: &Run, seen: &DeliveriesSeen) -> String {
         Some(robots(outcome, seen)),
         Some(account(outcome, seen)),
         firsts(outcome, seen),
+        seen.slow.as_deref().map(slow),
         Some(times(outcome, seen)),
         summary::client(outcome, "delivery"),
         summary::conditions(run),
@@ -121,6 +124,37 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
     let lines: Vec<String> =
         all.into_iter().flatten().map(|what| text::visible(&what).into_owned()).collect();
     (!lines.is_empty()).then(|| format!("first        {}", lines.join("\n             ")))
+}
+
+/// What became of slow robots, and of the others.
+fn slow(seen: &SlowSeen) -> String {
+    let whole = units::whole;
+    let p99 = |times: &Latency| match reading::read(times, Statistic::Percentile(99.0)).value() {
+        Some(it) if it.at_least => format!("≥ {}", units::time(it.nanoseconds as f64 / 1e3)),
+        Some(it) => units::time(it.nanoseconds as f64 / 1e3),
+        None => "too few".into(),
+    };
+    let told = match seen.word() {
+        Some(SlowWord::Blocks) => "blocks: the others had to wait for them, or couldn't speak",
+        Some(SlowWord::Cuts) => "cuts: their connections were ended",
+        Some(SlowWord::Drops) => "drops: they never had all that they were owed",
+        Some(SlowWord::Buffers) => "buffers: all came once they read again",
+        None => "nothing is known of what the server does with them",
+    };
+    format!(
+        "slow         {told}\n             {} of {} were cut; {} owed = {} came + {} missing + {} in \
+         flight, {} overdue\n             p99 of the others {} before, {} meanwhile, {} shed",
+        whole(seen.cut.into()),
+        units::of(seen.robots.into(), "robot"),
+        whole(seen.owed),
+        whole(seen.came),
+        whole(seen.missing),
+        whole(seen.in_flight),
+        whole(seen.overdue),
+        p99(&seen.before),
+        p99(&seen.meanwhile),
+        whole(seen.shed),
+    )
 }
 
 fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
