@@ -16,7 +16,7 @@ use crate::plan::{Arrivals, Plan, Rooms};
 use crate::protocol::Protocol;
 use crate::protocol::pushing::Pushing;
 use crate::robots::seats::Seats;
-use crate::robots::sharing::{Others, SharedRooms, Sharing};
+use crate::robots::sharing::{Others, SharedRooms, SharedStorm, Sharing};
 use crate::robots::slow::slow_slots;
 use crate::robots::{OUTBOX_BYTES, Robots};
 use crate::thread::Worker;
@@ -174,6 +174,7 @@ pub(crate) struct Speaking<'a, W> {
     lines: Mutex<Vec<Option<Others>>>,
     /// Where rooms lie on several threads.
     shared: Option<SharedRooms>,
+    storm: SharedStorm,
 }
 
 impl<'a, W> Speaking<'a, W> {
@@ -183,14 +184,16 @@ impl<'a, W> Speaking<'a, W> {
         let lines = if are_shared { Others::of(threads as u32) } else { Vec::new() };
         let shared = are_shared.then(|| SharedRooms::new(rooms.rooms(plan.connections)));
         let lines = Mutex::new(lines.into_iter().map(Some).collect());
-        Speaking { plan, rooms, wire, lines, shared }
+        let storm = SharedStorm::of(threads as u32);
+        Speaking { plan, rooms, wire, lines, shared, storm }
     }
 
     /// What a thread shares with the others. To be asked for once.
     fn sharing(&self, thread: usize) -> Sharing<'_> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let own = lines.get_mut(thread).and_then(Option::take);
-        Sharing { others: own.unwrap_or_else(Others::none), rooms: self.shared.as_ref() }
+        let others = own.unwrap_or_else(Others::none);
+        Sharing { others, rooms: self.shared.as_ref(), storm: &self.storm }
     }
 
     fn seats(&self, thread: usize, threads: usize) -> Seats {

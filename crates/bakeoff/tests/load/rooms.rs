@@ -144,7 +144,7 @@ fn a_slow_robot_tells_whether_a_relay_blocks_or_buffers() {
     // Small messages fit into the kernel's buffers. But others wait on a busy machine as well. With
     // large ones the relay waits for who is slow.
     let small = ["--message-bytes", "64", "--rate", "400"];
-    let large = ["--message-bytes", "60000", "--rate", "400", "--timeout", "9s"];
+    let large = ["--message-bytes", "30000", "--rate", "400", "--timeout", "9s"];
     std::thread::scope(|scope| {
         for backend in backends() {
             for (threads, message, words) in [
@@ -168,6 +168,43 @@ fn a_slow_robot_tells_whether_a_relay_blocks_or_buffers() {
                     let owed = count(&said, "due") + slow["owed"].as_u64().unwrap();
                     let messages = said.json["messages"]["sent"].as_u64().unwrap();
                     assert_eq!(owed, 4 * messages, "{what}");
+                    assert_eq!(said.code, 0, "{what}: {}", said.stderr);
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn after_a_storm_all_robots_are_back_and_hear_all() {
+    std::thread::scope(|scope| {
+        for backend in backends() {
+            for (threads, how) in [("1", "fin"), ("2", "reset")] {
+                scope.spawn(move || {
+                    let Some(relay) = Relay::start("sound", 1) else { return };
+                    let robots = ["--rooms", "1", "--members", "40", "--rate", "4k", "-d", "4s"];
+                    let on = [&*relay.url, "--backend", backend, "-t", threads, "--storm", how];
+                    let said = load(&[&on[..], &robots].concat());
+                    let storm = &said.json["storm"];
+                    let what = format!("{backend}, {threads} threads, {how}: {storm}");
+                    assert_eq!(
+                        (&storm["ended"], &storm["back"]),
+                        (&40.into(), &40.into()),
+                        "{what}"
+                    );
+                    let within = |name: &str| storm[name].as_f64().unwrap();
+                    assert!(within("half_back_s") > 0.0, "{what}");
+                    assert!(within("half_back_s") <= within("all_back_s"), "{what}");
+                    assert_eq!(
+                        (&storm["out_of_order"], &storm["duplicates"]),
+                        (&0.into(), &0.into())
+                    );
+                    assert_conserved(&said, &what);
+                    assert_eq!(said.json["robots"]["cut"], 0, "{what}");
+                    let messages = said.json["messages"]["sent"].as_u64().unwrap();
+                    assert_eq!(count(&said, "delivered"), 40 * messages, "{what}");
+                    assert!((200..400).contains(&messages), "{what}: {messages} messages");
+                    assert_eq!(relay.did()["messages"], messages, "{what}");
                     assert_eq!(said.code, 0, "{what}: {}", said.stderr);
                 });
             }

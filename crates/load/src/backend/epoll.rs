@@ -412,6 +412,13 @@ impl Backend for Epoll {
         }
     }
 
+    fn reset(&mut self, slot: Slot) {
+        if let Some(socket) = &self.connections[slot as usize].socket {
+            socket::reset(socket);
+        }
+        self.close(slot);
+    }
+
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         if !self.more.is_empty() {
             return Ok(self.now());

@@ -211,6 +211,11 @@ pub(crate) trait Backend {
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
 
+    /// The same, and tells the server by a reset that the connection is gone.
+    fn reset(&mut self, slot: Slot) {
+        self.close(slot);
+    }
+
     /// Hands what is queued to the kernel and sleeps until something happened
     /// or the time is over. Gives the time then.
     fn wait(&mut self, at_most: Duration) -> io::Result<u64>;

@@ -143,6 +143,22 @@ fn set_int(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> i
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Ends a connection with a reset, whatever is under way on it.
+pub(super) fn reset(socket: &impl AsFd) {
+    use std::os::fd::AsRawFd;
+    let nobody =
+        libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    // It fails only for a connection that is gone already.
+    // SAFETY: the kernel reads the address within the call.
+    unsafe {
+        libc::connect(
+            socket.as_fd().as_raw_fd(),
+            &raw const nobody,
+            size_of_val(&nobody) as libc::socklen_t,
+        )
+    };
+}
+
 /// Copies what lies unread on this socket, and leaves it there; gives how many bytes these are.
 pub(super) fn peek(socket: &impl AsFd, room: &mut [u8]) -> usize {
     let peeked = rustix::net::recv(socket, room, RecvFlags::PEEK | RecvFlags::DONTWAIT);
@@ -214,6 +230,17 @@ mod tests {
         assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
         rustix::net::connect(&socket, &address).unwrap();
         assert_ne!(port_of(&socket), 0);
+    }
+
+    #[test]
+    fn a_reset_is_seen_as_such() {
+        use std::io::Read;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        reset(&socket);
+        let seen = peer.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(seen.kind(), io::ErrorKind::ConnectionReset);
     }
 
     /// Else what a server says before it is asked would be missing where it is read.

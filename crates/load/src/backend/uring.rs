@@ -585,6 +585,13 @@ impl Backend for Uring<'_> {
         }
     }
 
+    fn reset(&mut self, slot: Slot) {
+        if let Some(socket) = &self.connections[slot as usize].socket {
+            socket::reset(socket);
+        }
+        self.close(slot);
+    }
+
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         if self.arrivals.begin_batch() {
             // Some came while the last ones were seen to.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::First;
 use crate::outcome::slow::SlowSeen;
+use crate::outcome::storm::StormSeen;
 
 /// What robots heard that stands in no account of requests. What isn't said to be of the window
 /// counts from the run's start on.
@@ -53,6 +54,9 @@ pub struct DeliveriesSeen {
     /// What became of slow robots; `None` where there were none.
     #[serde(default)]
     pub slow: Option<Box<SlowSeen>>,
+    /// What became of a storm; `None` where there was none.
+    #[serde(default)]
+    pub storm: Option<Box<StormSeen>>,
 }
 
 /// The first of each kind. Texts are bounded, escaped, for people.
@@ -99,6 +103,7 @@ impl DeliveriesSeen {
             unstamped: 0,
             firsts: DeliveryFirsts::default(),
             slow: None,
+            storm: None,
         }
     }
 
@@ -128,6 +133,10 @@ impl DeliveriesSeen {
             firsts: self.firsts.merge(next.firsts),
             slow: match (self.slow, next.slow) {
                 (Some(a), Some(b)) => Some(Box::new(a.merge(*b))),
+                (one, other) => one.or(other),
+            },
+            storm: match (self.storm, next.storm) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(&b))),
                 (one, other) => one.or(other),
             },
         }

@@ -228,6 +228,7 @@ mod tests {
     use super::*;
     use crate::outcome::deliveries::{DeliveriesSeen, DeliveryFirsts, SaidInSecond};
     use crate::outcome::slow::SlowSeen;
+    use crate::outcome::storm::StormSeen;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -335,6 +336,8 @@ mod tests {
                 stamped: n[0].into(),
                 unstamped: n[1].into(),
                 firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
+                storm: (n[8] > 4)
+                    .then(|| Box::new(StormSeen { ended: n[9], ..StormSeen::default() })),
                 slow: (n[6] > 4)
                     .then(|| Box::new(SlowSeen { owed: n[7].into(), ..SlowSeen::default() })),
             }

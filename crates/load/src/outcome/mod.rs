@@ -6,6 +6,7 @@ pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod samples;
 pub mod slow;
+pub mod storm;
 mod units;
 
 use std::time::Duration;

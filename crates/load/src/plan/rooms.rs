@@ -20,6 +20,28 @@ pub struct Rooms {
     /// Robots that hang for some time.
     #[serde(default)]
     pub slow: Option<Slow>,
+    /// All robots end their connections, and come back.
+    #[serde(default)]
+    pub storm: Option<Storm>,
+}
+
+/// All robots end their connections at once, and all want to come back at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storm {
+    /// When, counted from the beginning of the window. What was said by then is awaited before.
+    pub at: Duration,
+    /// How.
+    pub ending: Ending,
+}
+
+/// How a connection is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// As an orderly close does.
+    Fin,
+    /// As a crash of the other machine's program may.
+    Reset,
 }
 
 /// Robots that read nothing and say nothing for some time, as a program that hangs. They are spread
@@ -50,14 +72,17 @@ impl Slow {
         if robots == 0 || robots > plan.connections / 2 {
             return Err("slow robots are one at least, and half of all at most".into());
         }
-        let window = match plan.until {
-            Until::Elapsed(window) => window,
-            Until::Requests(_) => Duration::ZERO,
-        };
-        if from.is_zero() || from >= until || until > window {
+        if from.is_zero() || from >= until || until > window(plan) {
             return Err("robots are slow within the window, and not from its beginning on".into());
         }
         Ok(())
+    }
+}
+
+fn window(plan: &Plan) -> Duration {
+    match plan.until {
+        Until::Elapsed(window) => window,
+        Until::Requests(_) => Duration::ZERO,
     }
 }
 
@@ -68,12 +93,12 @@ pub const MESSAGE_BYTES: RangeInclusive<u32> = 32..=65_535;
 impl Rooms {
     /// Rooms of so many members, with messages of so many bytes, in which nothing else happens.
     pub const fn plain(members: u32, message_bytes: u32) -> Rooms {
-        Rooms { members, message_bytes, slow: None }
+        Rooms { members, message_bytes, slow: None, storm: None }
     }
 
     /// Whether some turns of the window are left out.
     pub(crate) fn leaves_turns_out(self) -> bool {
-        self.slow.is_some()
+        self.slow.is_some() || self.storm.is_some()
     }
 
     /// How many rooms so many robots make.
@@ -115,7 +140,14 @@ impl Rooms {
         if !plan.keep_alive || plan.pipeline != 1 || plan.share.hosts != 1 {
             return Err("robots keep their connections, and are all of one host".into());
         }
-        self.slow.map_or(Ok(()), |slow| slow.check(plan))
+        match (self.slow, self.storm) {
+            (Some(_), Some(_)) => Err("slow robots and a storm are two runs".into()),
+            (Some(slow), None) => slow.check(plan),
+            (None, Some(storm)) if storm.at.is_zero() || storm.at >= window(plan) => {
+                Err("a storm is within the window, and not at its beginning".into())
+            }
+            (None, _) => Ok(()),
+        }
     }
 }
 
@@ -157,7 +189,12 @@ mod tests {
             let [from, until] = [from, until].map(|tenths| Duration::from_millis(100 * tenths));
             Rooms { slow: Some(Slow { robots, from, until }), ..rooms }
         };
+        let storm = |tenths: u64| {
+            let at = Duration::from_millis(100 * tenths);
+            Rooms { storm: Some(Storm { at, ending: Ending::Fin }), ..rooms }
+        };
         assert_eq!(slow(10, 1, 10).check(&plan), Ok(()));
+        assert_eq!(storm(5).check(&plan), Ok(()));
         assert_eq!((rooms.rooms(20), rooms.messages(100.0)), (4, 20.0));
         assert_eq!([4, 5, 6].map(|most| rooms.threads(20, most)), [4, 5, 5]);
         assert_eq!([4, 5].map(|threads| rooms.threads_of_one(20, threads)), [1, 5]);
@@ -171,6 +208,9 @@ mod tests {
             slow(2, 0, 2),
             slow(2, 2, 2),
             slow(2, 1, 11),
+            storm(0),
+            storm(10),
+            Rooms { storm: storm(5).storm, ..slow(2, 1, 2) },
         ] {
             assert!(rooms.check(&plan).is_err(), "{rooms:?}");
         }

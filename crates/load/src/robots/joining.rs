@@ -25,7 +25,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     pub(super) fn connected(&mut self, slot: Slot, at: u64) {
         let RobotState::Connecting(begun) = self.robots[slot as usize].state else { return };
         self.connects.shook_hands(slot, begun, at);
-        self.record.outcome.connect.saturating_record(at.saturating_sub(begun));
+        if !self.is_returning() {
+            self.record.outcome.connect.saturating_record(at.saturating_sub(begun));
+        }
         self.note_lost_syns(slot, begun, at);
         let room = self.seats.room(slot);
         let robot = &mut self.robots[slot as usize];
@@ -57,14 +59,16 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             }
             Opened::Ready { used } => {
                 let took = at.saturating_sub(established);
-                self.record.outcome.opening.saturating_record(took);
-                self.comes_in(slot);
+                self.comes_in(slot, at);
+                if !self.is_returning() {
+                    self.record.outcome.opening.saturating_record(took);
+                }
                 Some(used)
             }
         }
     }
 
-    fn comes_in(&mut self, slot: Slot) {
+    fn comes_in(&mut self, slot: Slot, at: u64) {
         self.robots[slot as usize].state = RobotState::Inside;
         let (word, bit) = bit(self.seats.own_member(slot));
         let members = self.members_of(self.seats.own_room(slot));
@@ -74,8 +78,21 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
         self.connects.succeeded(self.now());
         self.inside += 1;
-        self.seen.joined += 1;
+        match &mut self.storm {
+            Some(storm) if storm.is_returning() => storm.comes_back(at),
+            _ => self.seen.joined += 1,
+        }
         self.record.open(self.inside);
+    }
+
+    /// A robot that we take away isn't in its room any more: nothing is owed to it.
+    pub(super) fn goes_out(&mut self, slot: Slot) {
+        let (word, bit) = bit(self.seats.own_member(slot));
+        let members = self.members_of(self.seats.own_room(slot));
+        self.joined[members][word] &= !bit;
+        if let Some(shared) = self.shared {
+            shared.goes_out(self.seats.room(slot));
+        }
     }
 
     /// A robot came into no room.
@@ -86,6 +103,10 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.record.connect_failed(fault, self.now());
         self.connects.failed(slot, self.now());
         self.goes_away(slot);
+        if let Some(storm) = self.storm.as_mut().filter(|storm| storm.is_returning()) {
+            storm.note_failed(fault.kind);
+            self.connects.want(slot);
+        }
     }
 
     /// A robot's connection is of no more use.

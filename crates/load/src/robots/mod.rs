@@ -14,6 +14,7 @@
 //! - [`pace`]: when they speak;
 //! - [`speaking`]: what they say;
 //! - [`slow`]: those of them that hang for some time;
+//! - [`storm`]: how all end and come back;
 //! - [`hearing`]: what they hear, and what is missing.
 
 mod hearing;
@@ -26,6 +27,7 @@ pub(crate) mod sharing;
 pub(crate) mod slow;
 mod speaking;
 mod stages;
+mod storm;
 
 use std::collections::VecDeque;
 use std::io;
@@ -40,6 +42,7 @@ use self::seats::Seats;
 use self::sharing::{Others, Settled, SharedRooms, Sharing, Word};
 use self::slow::SlowRobots;
 use self::stages::RobotStage;
+use self::storm::StormOfThread;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
 use crate::outcome::fault::{Fault, show};
@@ -88,6 +91,7 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     ledgers: Vec<Ledger>,
     /// `None` where none is.
     slow: Option<Box<SlowRobots>>,
+    storm: Option<Box<StormOfThread<'a>>>,
     others: Others,
     shared: Option<&'a SharedRooms>,
     record: Record,
@@ -172,6 +176,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             inside: 0,
             ledgers: (0..seats.threads_heard()).map(ledger).collect(),
             slow: rooms.slow.map(|slow| Box::new(SlowRobots::of(slow, seats))),
+            storm: rooms.storm.map(|storm| Box::new(StormOfThread::of(storm, sharing.storm))),
             others: sharing.others,
             shared: sharing.rooms,
             record,

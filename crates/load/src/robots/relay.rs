@@ -211,6 +211,15 @@ impl RelayWorld {
         }
     }
 
+    /// A robot ended its connection.
+    fn leave(&mut self, slot: Slot) {
+        if !self.is_cut.contains_key(&slot)
+            && let Some(room) = self.room_of.remove(&slot)
+        {
+            self.rooms.get_mut(&room).expect("it came in").retain(|member| *member != slot);
+        }
+    }
+
     /// Cuts a connection.
     pub(super) fn cut(&mut self, member: Slot) {
         if self.is_cut.insert(member, true).is_none() {
@@ -350,6 +359,7 @@ impl Backend for Relay {
         let mut world = self.world.borrow_mut();
         self.ready.retain(|(_, _, other)| *other != slot);
         self.unread.retain(|(_, _, other)| *other != slot);
+        world.leave(slot);
         let gone: Vec<u64> =
             world.coming.iter().filter(|it| it.0.2 == slot).map(|it| it.0.1).collect();
         gone.iter().for_each(|made| drop(world.what.remove(made)));

@@ -1,15 +1,18 @@
-//! What threads share whose rooms lie on several of them.
+//! What threads share: rooms that lie on several of them, and a storm.
 //!
 //! A thread tells the others of each of its turns before anything of it goes out. So each keeps the
 //! same books of what all say, for the members that it has itself, and knows of a message before
 //! it can hear it. Where rooms lie on one thread whole, nobody tells anybody anything.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 
 use crate::pace::window::Phase;
+
+/// Between the last thread's readiness and the storm: time for all to wake up.
+const STRIKES_AHEAD_NS: u64 = 2_000_000;
 
 /// What became of a turn to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub(crate) enum Word {
     Due { phase: Phase, intended: u64 },
     /// The next turn has come, and is left out: its robot says nothing.
     LeftOut { phase: Phase, intended: u64 },
+    /// Nothing more is said until a storm is over.
+    Silent,
     /// The message of this turn is handed over at this time.
     HandedOver { turn: u64, at: u64 },
     /// The message of this turn is never handed over.
@@ -146,9 +151,14 @@ impl SharedRooms {
         }
     }
 
-    /// A member came into this room. To be called before anybody speaks.
+    /// A member came into this room, while nobody speaks.
     pub(crate) fn comes_in(&self, room: u32) {
         self.joined[room as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A member left it again, while nobody speaks.
+    pub(crate) fn goes_out(&self, room: u32) {
+        self.joined[room as usize].fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A message of this room, said in a turn of a thread, is settled with so many members; gives
@@ -173,11 +183,54 @@ impl SharedRooms {
     }
 }
 
+/// What threads have together so that the storm is one of all robots.
+#[derive(Debug)]
+pub(crate) struct SharedStorm {
+    threads: u32,
+    /// Threads on which all that was said is settled.
+    ready: AtomicU32,
+    /// When it strikes; 0 until that is known.
+    strikes_at: AtomicU64,
+    /// Threads whose robots are back, or don't come back.
+    back: AtomicU32,
+}
+
+impl SharedStorm {
+    /// That of so many threads.
+    pub(crate) fn of(threads: u32) -> SharedStorm {
+        let (ready, back) = (AtomicU32::new(0), AtomicU32::new(0));
+        SharedStorm { threads, ready, strikes_at: AtomicU64::new(0), back }
+    }
+
+    /// A thread is ready by now.
+    pub(crate) fn is_ready(&self, now: u64) {
+        if self.ready.fetch_add(1, Ordering::Relaxed) + 1 == self.threads {
+            self.strikes_at.store(now + STRIKES_AHEAD_NS, Ordering::Relaxed);
+        }
+    }
+
+    /// When it strikes, once all are ready.
+    pub(crate) fn strikes_at(&self) -> Option<u64> {
+        Some(self.strikes_at.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    /// The robots of a thread are back. What it did before is seen by those who see this.
+    pub(crate) fn is_back(&self) {
+        self.back.fetch_add(1, Ordering::Release);
+    }
+
+    /// Whether the robots of all threads are.
+    pub(crate) fn are_all_back(&self) -> bool {
+        self.back.load(Ordering::Acquire) == self.threads
+    }
+}
+
 /// What a thread shares with others.
 pub(crate) struct Sharing<'a> {
     pub others: Others,
     /// `None` where rooms lie on one thread whole.
     pub rooms: Option<&'a SharedRooms>,
+    pub storm: &'a SharedStorm,
 }
 
 #[cfg(test)]
@@ -216,5 +269,18 @@ mod tests {
         let lacking = Settled::Lacking { until: 90 };
         assert_eq!(rooms.settle(1, another, (1, lacking)), Some(lacking));
         assert!(rooms.settled.lock().unwrap().is_empty(), "what is settled takes memory");
+    }
+
+    #[test]
+    fn a_storm_strikes_once_all_threads_are_ready_and_is_over_once_all_are_back() {
+        let shared = SharedStorm::of(2);
+        shared.is_ready(100);
+        assert_eq!(shared.strikes_at(), None, "robots of another thread are owed something still");
+        shared.is_ready(200);
+        assert_eq!(shared.strikes_at(), Some(200 + STRIKES_AHEAD_NS));
+        shared.is_back();
+        assert!(!shared.are_all_back());
+        shared.is_back();
+        assert!(shared.are_all_back());
     }
 }

@@ -25,7 +25,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     fn speak(&mut self, intended: u64) {
         let (slot, sequence) = self.seats.speaker(self.turn);
         let phase = self.phase(intended);
-        if self.is_apart(slot) {
+        let is_calm = self.storm.as_ref().is_some_and(|storm| storm.is_on());
+        if is_calm || self.is_apart(slot) {
             return self.tell(Word::LeftOut { phase, intended });
         }
         self.tell(Word::Due { phase, intended });
@@ -40,8 +41,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
         let of = Spoken {
             is_of_window: phase == Phase::Window,
-            // Who is lost doesn't come back.
-            incarnation: 0,
+            // Who is lost doesn't come back, unless all do.
+            incarnation: self.storm.as_ref().is_some_and(|storm| storm.has_struck()).into(),
             room: self.seats.room(slot),
             sender: self.seats.robot(slot),
             sequence,
@@ -76,7 +77,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     }
 
     /// Enters what becomes of a turn of this thread in the books, and tells other threads.
-    fn tell(&mut self, word: Word) {
+    pub(super) fn tell(&mut self, word: Word) {
         self.note(self.own_ledger(), word);
         self.others.tell(word);
     }
@@ -106,6 +107,11 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 for ledger in [Some(ledger), apart].into_iter().flatten() {
                     let turn = ledger.turn(phase, intended);
                     ledger.shed(turn);
+                }
+            }
+            Word::Silent => {
+                if let Some(storm) = &mut self.storm {
+                    storm.note_silent();
                 }
             }
             Word::HandedOver { turn, at } => {

@@ -82,7 +82,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
 
     /// Who isn't inside by now stays outside. Who came in while others speak would be owed what
     /// nobody can tell.
-    fn leave_out_who_is_outside(&mut self) {
+    pub(super) fn leave_out_who_is_outside(&mut self) {
         for slot in 0..self.robots.len() as Slot {
             if self.robots[slot as usize].state != RobotState::Inside {
                 self.goes_away(slot);
@@ -98,6 +98,9 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if let Some(slow) = &mut self.slow {
             slow.begin(window);
         }
+        if let Some(storm) = &mut self.storm {
+            storm.begin(window);
+        }
         self.stage = RobotStage::Speaking;
     }
 
@@ -108,7 +111,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if self.stop.asked() {
             return self.end_window();
         }
-        let looks = self.see_to_slow_robots();
+        let looks = self.see_to_slow_robots().min(self.see_to_storm());
         self.speak_until(end);
         if self.now() >= end {
             return self.end_window();
@@ -200,6 +203,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             connections.answers_max = connections.answers_max.max(had);
         }
         self.leave_in_flight();
+        self.seen.storm = self.storm_seen();
         self.seen.slow = self.slow.map(|slow| Box::new(slow.seen));
         self.record.outcome.deliveries = Some(Box::new(self.seen));
         self.record.finish(self.clock, self.time.window, self.window_end, self.scheduled)

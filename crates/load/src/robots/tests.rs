@@ -7,9 +7,11 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use super::relay::{DELAY_NS, GAP_NS, Lie, Relay, RelayWorld, Truth};
+use super::sharing::SharedStorm;
 use super::*;
 use crate::outcome::slow::{SlowSeen, SlowWord};
-use crate::plan::{Arrivals, Slow, Target, Until, Workload};
+use crate::outcome::storm::StormSeen;
+use crate::plan::{Arrivals, Ending, Slow, Storm, Target, Until, Workload};
 use crate::protocol::pushing::frames::FramesWire;
 use crate::run::put_together_of;
 
@@ -49,7 +51,7 @@ fn run_and(
 ) -> Outcome {
     let (to, seconds) = mpsc::channel();
     let (count, threads) = (rooms.rooms(plan.connections), plan.threads as u32);
-    let shared = SharedRooms::new(count);
+    let (shared, storm) = (SharedRooms::new(count), SharedStorm::of(threads));
     let clock = world.borrow().stamps.map_or_else(Clock::start, |(clock, _)| clock);
     let mut begin = 0;
     let of_thread = |(thread, others)| {
@@ -57,7 +59,8 @@ fn run_and(
         let slots = begin..begin + seats.robots();
         begin = slots.end;
         let sources = Sources::new(plan.target.address, false, plan.connections, 0);
-        let sharing = Sharing { others, rooms: seats.are_dealt().then_some(&shared) };
+        let rooms_shared = seats.are_dealt().then_some(&shared);
+        let sharing = Sharing { others, rooms: rooms_shared, storm: &storm };
         let record = Record::new(seats.thread() as usize, None, to.clone());
         let parts = (Relay::of(world, slots), FramesWire, record);
         Robots::new((plan, rooms), stop, clock, (seats, threads), parts, (sources, sharing))
@@ -376,6 +379,53 @@ fn what_a_server_does_with_a_slow_robot_has_a_word() {
         let slower = |world: &mut RelayWorld, is_on| world.slower = u64::from(is_on) * 5_000_000;
         let (_, _, slow) = slow_robot(threads, slower);
         assert_eq!(slow.word(), Some(SlowWord::Blocks), "{slow:?}");
+    }
+}
+
+/// What becomes of a storm after 200 ms, where the relay refuses this robot from then on.
+fn storm(threads: usize, refuses: Option<Slot>) -> (Outcome, Truth, StormSeen) {
+    let (plan, rooms) = plan((2, 3), 3_000.0, 500 * MS);
+    let storm = Storm { at: 200 * MS, ending: Ending::Fin };
+    let rooms = Rooms { storm: Some(storm), ..rooms };
+    let plan = Plan { work: Workload::Rooms(rooms), threads, ..plan };
+    let world = RelayWorld::that(|_| None);
+    let outcome = run_and((&plan, rooms), &world, &Stop::default(), |now| {
+        if now > 190_000_000 {
+            world.borrow_mut().refuses = refuses;
+        }
+    });
+    let truth = world.borrow().truth();
+    assert_eq!(told(&outcome), truth, "{threads} threads");
+    assert_eq!(outcome.contradiction(), None);
+    let seen = StormSeen::clone(outcome.deliveries.as_ref().unwrap().storm.as_ref().unwrap());
+    (outcome, truth, seen)
+}
+
+#[test]
+fn after_a_storm_all_are_back_and_the_account_is_as_exact_as_before() {
+    for threads in [1, 2, 3] {
+        let (outcome, truth, seen) = storm(threads, None);
+        assert_eq!((seen.ended, seen.back.len(), seen.refused), (6, 6, 0), "{threads} threads");
+        assert!(seen.back_within(1.0) >= Some(2 * DELAY_NS), "{seen:?}");
+        // For some milliseconds nobody speaks.
+        assert!((470..500).contains(&truth.messages), "{truth:?}");
+        let account = &outcome.account;
+        assert_eq!((account.scheduled, account.good), (3 * truth.messages, 3 * truth.messages));
+        assert_eq!(outcome.deliveries.unwrap().joined, 6, "who comes back counts twice");
+    }
+}
+
+#[test]
+fn who_doesnt_come_back_after_a_storm_is_owed_nothing_more() {
+    for threads in [1, 2, 3] {
+        let (outcome, truth, seen) = storm(threads, Some(0));
+        assert_eq!((seen.ended, seen.back.len()), (6, 5), "{threads} threads");
+        assert!(seen.refused > 0 && seen.back_within(0.5).is_some(), "{seen:?}");
+        assert_eq!(seen.back_within(1.0), None);
+        let account = &outcome.account;
+        assert!(account.sent < 3 * truth.messages, "{account:?}");
+        assert_eq!((account.good, account.in_flight), (account.sent, 0));
+        assert!(account.shed > 0, "who stays away has turns that nobody takes");
     }
 }
 

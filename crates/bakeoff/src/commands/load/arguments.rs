@@ -437,8 +437,8 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 pub mod tests {
     use clap::{CommandFactory, Parser};
-    use load::plan::Rooms;
     use load::plan::name::RequestName;
+    use load::plan::{Ending, Rooms, Storm};
 
     use super::*;
 
@@ -722,6 +722,11 @@ pub mod tests {
         assert!(plan(&["--rooms", "10k", "--members", "10k"]).unwrap_err().contains("1,000,000"));
         let slow = plan(&["--slow", "1.5%", "-d", "15s"]).unwrap().rooms().unwrap().slow.unwrap();
         assert_eq!((slow.robots, slow.from.as_secs(), slow.until.as_secs()), (2, 5, 10));
+        let storm = plan(&["--storm", "reset", "-d", "4s"]).unwrap().rooms().unwrap().storm;
+        let at = Duration::from_secs(2);
+        assert_eq!(storm, Some(Storm { at, ending: Ending::Reset }));
+        let both = parse(&["frames://127.0.0.1:7", "--slow", "1", "--storm", "fin"]).unwrap_err();
+        assert!(both.contains("cannot be used with"), "{both}");
         assert!(plan(&["--slow", "51"]).unwrap_err().contains("half of the 100 robots"));
         assert!(plan(&["--slow", "1", "-d", "9s"]).unwrap_err().contains("-d 10s"));
         let closed = parse(&["frames://127.0.0.1:7"]).unwrap().plan().unwrap_err();

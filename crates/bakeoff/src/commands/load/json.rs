@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
+use super::rooms::StormChoice;
 use super::run::{Run, sentence};
 use super::summary::PERCENTILES;
 use super::{by_host, words};
@@ -159,6 +160,13 @@ struct RoomsDocument {
     members: u32,
     message_bytes: u32,
     slow: Option<SlowDocument>,
+    storm: Option<StormDocument>,
+}
+
+#[derive(Serialize)]
+struct StormDocument {
+    at_s: f64,
+    ending: &'static str,
 }
 
 #[derive(Serialize)]
@@ -532,6 +540,10 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
                 from_s: slow.from.as_secs_f64(),
                 until_s: slow.until.as_secs_f64(),
             }),
+            storm: asked.storm.map(|storm| StormDocument {
+                at_s: storm.at.as_secs_f64(),
+                ending: StormChoice::name(storm.ending),
+            }),
         }),
         arrivals,
         offered_rate,
@@ -654,9 +666,10 @@ mod tests {
         for run_ in [good(), bad(), of_a_store(), of_hosts()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
-        let robots = rooms::tests::lied_to();
-        let seen = robots.outcome.deliveries.as_ref().unwrap();
-        fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        for robots in [rooms::tests::lied_to(), rooms::tests::stormed()] {
+            let seen = robots.outcome.deliveries.as_ref().unwrap();
+            fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        }
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
         let searched = find_rate::tests::searched();
         fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);

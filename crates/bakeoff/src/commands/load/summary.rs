@@ -13,6 +13,7 @@ use load::plan::{Arrivals, Plan, Rooms, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
 use report::{text, units};
 
+use super::rooms::StormChoice;
 use super::run::{Run, rate, sentence};
 use super::table::{aligned, table};
 use super::{by_host, words};
@@ -130,7 +131,11 @@ fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
         let robots = units::of(slow.robots.into(), "slow robot");
         format!(", {robots} from {} to {}", time(slow.from), time(slow.until))
     });
-    format!("{rooms} of {}, messages of {bytes} bytes{slow}", units::whole(asked.members.into()))
+    let storm = asked.storm.map_or_else(String::new, |storm| {
+        format!(", a storm ({}) at {}", StormChoice::name(storm.ending), time(storm.at))
+    });
+    let members = units::whole(asked.members.into());
+    format!("{rooms} of {members}, messages of {bytes} bytes{slow}{storm}")
 }
 
 /// What was written before a run, on a line.

@@ -2,6 +2,7 @@
 
 use load::outcome::deliveries::DeliveriesSeen;
 use load::outcome::slow::{SlowSeen, SlowWord};
+use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ pub struct RobotsDocument<'a> {
     messages: Messages,
     deliveries: Deliveries<'a>,
     slow: Option<SlowDocument>,
+    storm: Option<StormDocument>,
     warmup_deliveries: AccountDocument,
     bytes: Bytes,
     delivery_us: Distribution,
@@ -104,6 +106,20 @@ struct SlowDocument {
 }
 
 #[derive(Serialize)]
+struct StormDocument {
+    ended: u32,
+    back: u64,
+    half_back_s: Option<f64>,
+    p99_back_s: Option<f64>,
+    all_back_s: Option<f64>,
+    refused: u64,
+    failed: u64,
+    syn_retransmits: u64,
+    out_of_order: u64,
+    duplicates: u64,
+}
+
+#[derive(Serialize)]
 struct CpuOfRobots {
     user_s: f64,
     system_s: f64,
@@ -124,6 +140,7 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         messages: Messages { sent: seen.messages_sent, received: seen.messages_received },
         deliveries: deliveries(&outcome.account, seen),
         slow: seen.slow.as_deref().map(slow),
+        storm: seen.storm.as_deref().map(storm),
         warmup_deliveries: account(&outcome.warmup),
         bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
         delivery_us: distribution(&outcome.response),
@@ -198,6 +215,22 @@ fn slow(seen: &SlowSeen) -> SlowDocument {
         others_before_us: distribution(&seen.before),
         others_meanwhile_us: distribution(&seen.meanwhile),
         others_shed: seen.shed,
+    }
+}
+
+fn storm(seen: &StormSeen) -> StormDocument {
+    let back_within = |share| seen.back_within(share).map(|it| it as f64 / 1e9);
+    StormDocument {
+        ended: seen.ended,
+        back: seen.back.len(),
+        half_back_s: back_within(0.5),
+        p99_back_s: back_within(0.99),
+        all_back_s: back_within(1.0),
+        refused: seen.refused,
+        failed: seen.failed,
+        syn_retransmits: seen.syn_retransmits,
+        out_of_order: seen.out_of_order,
+        duplicates: seen.duplicates,
     }
 }
 

@@ -15,7 +15,7 @@ use load::Outcome;
 use load::outcome::ErrorKind;
 use load::outcome::deliveries::DeliveriesSeen;
 use load::plan::rooms::MESSAGE_BYTES;
-use load::plan::{Rooms, Slow};
+use load::plan::{Ending, Rooms, Slow, Storm};
 use report::units;
 
 use super::quantity::{self, Part};
@@ -46,6 +46,36 @@ pub struct RoomsArguments {
     /// So many robots, as 5 or 1%, read nothing for 5 s in the middle of the run
     #[arg(long, value_name = "N", value_parser = quantity::part, help_heading = ROOMS)]
     pub slow: Option<Part>,
+
+    /// All robots end at once in the middle of the run, and come back
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "slow", help_heading = ROOMS)]
+    pub storm: Option<StormChoice>,
+}
+
+/// How robots end their connections in a storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum StormChoice {
+    /// By an orderly end
+    Fin,
+    /// By a reset
+    Reset,
+}
+
+impl StormChoice {
+    /// Its name in arguments and output.
+    pub fn name(of: Ending) -> &'static str {
+        match of {
+            Ending::Fin => "fin",
+            Ending::Reset => "reset",
+        }
+    }
+
+    fn ending(self) -> Ending {
+        match self {
+            StormChoice::Fin => Ending::Fin,
+            StormChoice::Reset => Ending::Reset,
+        }
+    }
 }
 
 /// Where nothing is said.
@@ -63,7 +93,8 @@ impl RoomsArguments {
     pub fn of(&self, measured: Duration) -> Result<Rooms, String> {
         let members = self.members.unwrap_or(COUNT).min(ROBOTS_MAX) as u32;
         let plain = Rooms::plain(members, self.message_bytes.unwrap_or(BYTES));
-        Ok(Rooms { slow: self.slow_of(measured)?, ..plain })
+        let storm = |how: StormChoice| Storm { at: measured / 2, ending: how.ending() };
+        Ok(Rooms { slow: self.slow_of(measured)?, storm: self.storm.map(storm), ..plain })
     }
 
     /// The robots that are slow, if such are asked for.
@@ -113,6 +144,7 @@ impl RoomsArguments {
             ("--members", self.members.is_some()),
             ("--message-bytes", self.message_bytes.is_some()),
             ("--slow", self.slow.is_some()),
+            ("--storm", self.storm.is_some()),
         ];
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
@@ -154,6 +186,7 @@ pub mod tests {
     use histogram::Latency;
     use load::outcome::deliveries::{DeliveryFirsts, SaidInSecond};
     use load::outcome::slow::SlowSeen;
+    use load::outcome::storm::StormSeen;
     use load::outcome::{Account, ErrorCount, First, Second};
     use load::verdict::limit;
 
@@ -246,6 +279,23 @@ pub mod tests {
         run
     }
 
+    /// A sound run in which all robots ended at once, and one didn't come back.
+    pub fn stormed() -> Run {
+        let mut run = sound();
+        let line = [&*run.url, "--rate", "10k", "--seed", "1", "--storm", "reset"];
+        run.plan = parse(&line).unwrap().plan().unwrap();
+        run.outcome.deliveries.as_mut().unwrap().storm = Some(Box::new(StormSeen {
+            ended: 100,
+            back: histogram([(2_000, 60), (1_040_000, 39)]),
+            refused: 7,
+            failed: 1,
+            syn_retransmits: 39,
+            out_of_order: 2,
+            duplicates: 1,
+        }));
+        run
+    }
+
     #[test]
     fn a_server_that_breaks_what_rooms_are_for_fails_the_run() {
         assert_eq!((broken(&sound().outcome), sound().exit()), (None, Exit::Ok));
@@ -270,5 +320,7 @@ pub mod tests {
             let given = parse(&["http://127.0.0.1", name, "100"]).unwrap();
             assert_eq!(given.rooms.first_given(), Some(name));
         }
+        let given = parse(&["http://127.0.0.1", "--storm", "fin"]).unwrap();
+        assert_eq!(given.rooms.first_given(), Some("--storm"));
     }
 }

@@ -6,6 +6,7 @@ use histogram::Latency;
 use histogram::reading::{self, Statistic};
 use load::outcome::deliveries::DeliveriesSeen;
 use load::outcome::slow::{SlowSeen, SlowWord};
+use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorKind, Outcome};
 use report::{text, units};
 
@@ -23,6 +24,7 @@ pub fn text(run: &Run, seen: &DeliveriesSeen) -> String {
         Some(account(outcome, seen)),
         firsts(outcome, seen),
         seen.slow.as_deref().map(slow),
+        seen.storm.as_deref().map(storm),
         Some(times(outcome, seen)),
         summary::client(outcome, "delivery"),
         summary::conditions(run),
@@ -157,6 +159,29 @@ fn slow(seen: &SlowSeen) -> String {
     )
 }
 
+/// What became of a storm.
+fn storm(seen: &StormSeen) -> String {
+    let whole = units::whole;
+    let within = |share| match seen.back_within(share) {
+        Some(it) => units::time(it as f64 / 1e3),
+        None => "never".into(),
+    };
+    format!(
+        "storm        {} ended at once, {} came back: 50 % in {}, 99 % in {}, all in {}\n             \
+         {} refused, {} failed, {} SYN sent again; {} out of order and {} duplicate since",
+        units::of(seen.ended.into(), "robot"),
+        whole(seen.back.len()),
+        within(0.5),
+        within(0.99),
+        within(1.0),
+        whole(seen.refused),
+        whole(seen.failed),
+        whole(seen.syn_retransmits),
+        whole(seen.out_of_order),
+        whole(seen.duplicates),
+    )
+}
+
 fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
     let exact = summary::exact;
     let times: [(&str, Latency); 7] = [
@@ -174,7 +199,7 @@ fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{lied_to, sound};
+    use super::super::tests::{lied_to, sound, stormed};
     use super::*;
 
     fn told(run: &Run) -> String {
@@ -184,6 +209,11 @@ mod tests {
     #[test]
     fn robots_that_heard_all_of_each_other() {
         insta::assert_snapshot!(told(&sound()));
+    }
+
+    #[test]
+    fn robots_that_ended_at_once() {
+        insta::assert_snapshot!(told(&stormed()));
     }
 
     #[test]
