@@ -4,6 +4,7 @@ pub mod deliveries;
 pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
+pub mod rooms;
 pub(crate) mod samples;
 pub mod slow;
 pub mod storm;

@@ -31,6 +31,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             slow,
             shared,
             record,
+            rooms,
             seen: books,
             time,
             ..
@@ -38,7 +39,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let bytes = &backend.bytes(received)[begin..];
         record.bytes_received(bytes.len());
         let robot = &mut robots[slot as usize];
-        let room = seats.own_room(slot) as usize * *words;
+        let own_room = seats.own_room(slot) as usize;
+        let room = own_room * *words;
         let mut hearing = Hearing {
             slot,
             seats: *seats,
@@ -48,6 +50,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             is_stamped: stamp.is_some(),
             is_in_window: (time.window.begin..time.window.end).contains(&seen),
             had: &mut robot.had,
+            room: &mut rooms[own_room].seen,
             joined: &joined[room..room + *words],
             ledgers,
             is_slow: slow.as_ref().is_some_and(|slow| slow.has(slot)),
@@ -94,7 +97,13 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
                 }
                 unheard.push(owed);
             });
-            unheard.into_iter().for_each(|owed| self.note_unheard(number, owed));
+            for owed in unheard {
+                let room = of.own_room(of.speaker(owed.turn).0);
+                if owed.phase == Phase::Window {
+                    self.rooms[room as usize].seen.missing += u64::from(owed.members);
+                }
+                self.note_unheard(number, owed);
+            }
         }
     }
 
@@ -176,6 +185,8 @@ struct Hearing<'a> {
     is_stamped: bool,
     is_in_window: bool,
     had: &'a mut u64,
+    /// How its room fares.
+    room: &'a mut RoomSeen,
     /// The members of its room that are here.
     joined: &'a [u64],
     ledgers: &'a mut [Ledger],
@@ -258,6 +269,8 @@ impl Hearing<'_> {
             return;
         }
         *self.had += 1;
+        self.room.delivered += 1;
+        self.room.longest = self.room.longest.max(self.came.saturating_sub(intended));
         let others = self.slow.as_mut().filter(|_| !self.is_slow);
         if let Some(others) = others.and_then(|slow| slow.others(intended)) {
             others.good.saturating_record(self.came.saturating_sub(intended));

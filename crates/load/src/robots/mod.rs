@@ -47,6 +47,7 @@ use crate::backend::{Backend, Event, Received, Slot};
 use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
 use crate::outcome::fault::{Fault, show};
 use crate::outcome::record::{Record, SecondOfThread, Spent, Times, fault_of};
+use crate::outcome::rooms::{RoomSeen, ShareOfDue, worst};
 use crate::outcome::{AnswerKind, ErrorKind, First};
 use crate::pace::clock::Clock;
 use crate::pace::window::{Phase, Window};
@@ -96,6 +97,8 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     shared: Option<&'a SharedRooms>,
     record: Record,
     seen: DeliveriesSeen,
+    /// By room of this thread, how the members here fared.
+    rooms: Vec<RoomBooks>,
     /// Deliveries that turns made, by [`Phase`].
     scheduled: [u64; 2],
     connects: Connects,
@@ -113,6 +116,15 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     spent_before: Option<Spent>,
     /// When the window ended, once it has.
     window_end: u64,
+}
+
+/// What is known of a room.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoomBooks {
+    /// Messages of the window that were handed over.
+    messages: u64,
+    /// How the members here fared with them.
+    seen: RoomSeen,
 }
 
 /// What is known of a robot.
@@ -180,6 +192,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             others: sharing.others,
             shared: sharing.rooms,
             record,
+            rooms: vec![RoomBooks::default(); seats.own_rooms() as usize],
             seen: DeliveriesSeen::nothing(seats.rooms_begun()),
             scheduled: [0; 2],
             connects: Connects::new(robots, threads, true, true, now),

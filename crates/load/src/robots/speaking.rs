@@ -148,6 +148,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             _ => ledger.hand_over(turn, at, joined),
         };
         self.record.account(said.0).sent += u64::from(owed);
+        self.rooms[own_room as usize].messages += u64::from(said.0 == Phase::Window);
         if owed == 0 && self.shared.is_some() {
             // Other threads wait for the fate of their message with those here.
             self.settle((number, turn), said, Settled::NOBODY);

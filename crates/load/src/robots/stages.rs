@@ -191,6 +191,30 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
     }
 
+    /// Writes down which rooms and which robot fared worst.
+    fn compare_rooms(&mut self) {
+        for slot in 0..self.robots.len() as Slot {
+            let own_room = self.seats.own_room(slot);
+            let (word, bit) = bit(self.seats.own_member(slot));
+            let is_owed = self.joined[self.members_of(own_room)][word] & bit != 0;
+            let due = self.rooms[own_room as usize].messages;
+            if due > 0 && is_owed && !self.is_apart(slot) {
+                let (robot, had) = (self.seats.robot(slot), self.robots[slot as usize].had);
+                let of_one = ShareOfDue { robot, had, due };
+                let least = self.seen.least_share.map_or(of_one, |least| least.least(of_one));
+                self.seen.least_share = Some(least);
+            }
+        }
+        let seen = (0..).zip(&self.rooms);
+        let seen = seen.map(|(own_room, books)| {
+            let room = self.seats.room_of_all(own_room);
+            RoomSeen { room, ..books.seen }
+        });
+        // Of rooms that lie on several threads there are few, and each thread tells its part.
+        let all: Vec<RoomSeen> = seen.collect();
+        self.seen.rooms_seen = if self.seats.are_dealt() { all } else { worst(all) };
+    }
+
     /// Closes the books once the run is over, and gives what was written down.
     pub(crate) fn finish(mut self) -> Outcome {
         for slot in 0..self.robots.len() as Slot {
@@ -202,6 +226,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             connections.answers_min = connections.answers_min.min(had);
             connections.answers_max = connections.answers_max.max(had);
         }
+        self.compare_rooms();
         self.leave_in_flight();
         self.seen.storm = self.storm_seen();
         self.seen.slow = self.slow.map(|slow| Box::new(slow.seen));

@@ -244,6 +244,28 @@ fn what_was_like_that_first_is_told() {
     assert_eq!(missing, "message 5 of robot 0 in room 0 didn't come to robot 2 within 50ms");
 }
 
+/// Else a server that starves one room or one robot looks as one that is fair to all.
+#[test]
+fn the_worst_room_and_the_least_share_of_a_robot_are_told() {
+    for threads in [1, 2, 3] {
+        // The second and the fourth message are of the second room.
+        let lie = |number| match number {
+            1 => Some(Lie::Drop(0)),
+            3 => Some(Lie::Drop(0)),
+            4 => Some(Lie::Drop(1)),
+            _ => None,
+        };
+        let (outcome, _) = lies_to(threads, lie);
+        let seen = outcome.deliveries.unwrap();
+        let rooms = worst(seen.rooms_seen);
+        assert_eq!((rooms[0].room, rooms[0].missing, rooms[0].delivered), (1, 2, 148));
+        assert_eq!((rooms[1].room, rooms[1].missing, rooms[1].delivered), (0, 1, 149));
+        assert!(rooms[1].longest >= DELAY_NS, "{rooms:?}");
+        let least = seen.least_share.unwrap();
+        assert_eq!((least.robot, least.had, least.due), (3, 48, 50), "{threads} threads");
+    }
+}
+
 #[test]
 fn a_robot_that_the_server_cuts_misses_what_it_was_owed_and_says_nothing_more() {
     let (outcome, truth) = lies(|number| (number == 40).then_some(Lie::Cut(1)));

@@ -1,6 +1,7 @@
 //! A run with robots as scripts read it; documented field by field in docs/load-json.md.
 
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::rooms::{RoomSeen, worst};
 use load::outcome::slow::{SlowSeen, SlowWord};
 use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
@@ -25,6 +26,7 @@ pub struct RobotsDocument<'a> {
     robots: Robots<'a>,
     messages: Messages,
     deliveries: Deliveries<'a>,
+    worst_rooms: Vec<WorstRoom>,
     slow: Option<SlowDocument>,
     storm: Option<StormDocument>,
     warmup_deliveries: AccountDocument,
@@ -55,6 +57,23 @@ struct Robots<'a> {
     syn_retransmits: u64,
     deliveries_min: u64,
     deliveries_max: u64,
+    least_share: Option<LeastShare>,
+}
+
+#[derive(Serialize)]
+struct LeastShare {
+    robot: u32,
+    had: u64,
+    due: u64,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct WorstRoom {
+    room: u32,
+    missing: u64,
+    delivered: u64,
+    longest_us: f64,
 }
 
 #[derive(Serialize)]
@@ -139,6 +158,7 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         robots: robots(outcome, seen),
         messages: Messages { sent: seen.messages_sent, received: seen.messages_received },
         deliveries: deliveries(&outcome.account, seen),
+        worst_rooms: worst(seen.rooms_seen.clone()).into_iter().map(worst_room).collect(),
         slow: seen.slow.as_deref().map(slow),
         storm: seen.storm.as_deref().map(storm),
         warmup_deliveries: account(&outcome.warmup),
@@ -171,6 +191,12 @@ fn robots<'a>(outcome: &'a Outcome, seen: &'a DeliveriesSeen) -> Robots<'a> {
         syn_retransmits: connections.syn_retransmits,
         deliveries_min: connections.answers_min,
         deliveries_max: connections.answers_max,
+        least_share: seen.least_share.map(|it| LeastShare {
+            robot: it.robot,
+            had: it.had,
+            due: it.due,
+            share: it.share(),
+        }),
     }
 }
 
@@ -199,6 +225,15 @@ fn deliveries<'a>(of: &Account, seen: &'a DeliveriesSeen) -> Deliveries<'a> {
         overdue: seen.overdue,
         stamped: seen.stamped,
         unstamped: seen.unstamped,
+    }
+}
+
+fn worst_room(seen: RoomSeen) -> WorstRoom {
+    WorstRoom {
+        room: seen.room,
+        missing: seen.missing,
+        delivered: seen.delivered,
+        longest_us: seen.longest as f64 / 1e3,
     }
 }
 

@@ -185,6 +185,7 @@ pub fn broken(outcome: &Outcome) -> Option<String> {
 pub mod tests {
     use histogram::Latency;
     use load::outcome::deliveries::{DeliveryFirsts, SaidInSecond};
+    use load::outcome::rooms::{RoomSeen, ShareOfDue};
     use load::outcome::slow::SlowSeen;
     use load::outcome::storm::StormSeen;
     use load::outcome::{Account, ErrorCount, First, Second};
@@ -205,6 +206,9 @@ pub mod tests {
         let mut seen = DeliveriesSeen::nothing(10);
         (seen.joined, seen.messages_sent, seen.messages_received) = (100, 10_000, 100_000);
         (seen.stamped, seen.unstamped) = (99_000, 1_000);
+        seen.least_share = Some(ShareOfDue { robot: 0, had: 1_000, due: 1_000 });
+        let room = |room, longest| RoomSeen { room, delivered: 10_000, missing: 0, longest };
+        seen.rooms_seen = (0..10).map(|nth| room(nth, 700_000 - u64::from(nth))).collect();
         seen.until_all.good = histogram([(180, 9_800), (900, 200)]);
         seen.first_to_last = histogram([(90, 10_000)]);
         let outcome = &mut run.outcome;
@@ -254,6 +258,9 @@ pub mod tests {
         let seen = outcome.deliveries.as_mut().unwrap();
         (seen.duplicates, seen.out_of_order, seen.leaked) = (12, 3, 40);
         (seen.wrong, seen.overdue, seen.cut) = (7, 5, 2);
+        seen.least_share = Some(ShareOfDue { robot: 2, had: 100, due: 1_000 });
+        seen.rooms_seen.truncate(2);
+        (seen.rooms_seen[1].delivered, seen.rooms_seen[1].missing) = (9_100, 900);
         seen.until_all.censored = histogram([(5_000_000, 100)]);
         seen.slow = Some(Box::new(SlowSeen {
             robots: 3,

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use histogram::Latency;
 use histogram::reading::{self, Statistic};
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::rooms::{RoomSeen, worst};
 use load::outcome::slow::{SlowSeen, SlowWord};
 use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorKind, Outcome};
@@ -23,6 +24,7 @@ pub fn text(run: &Run, seen: &DeliveriesSeen) -> String {
         Some(robots(outcome, seen)),
         Some(account(outcome, seen)),
         firsts(outcome, seen),
+        worst_rooms(seen),
         seen.slow.as_deref().map(slow),
         seen.storm.as_deref().map(storm),
         Some(times(outcome, seen)),
@@ -86,6 +88,16 @@ fn account(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
         whole(outcome.connections.answers_min),
         whole(outcome.connections.answers_max),
     );
+    if let Some(least) = seen.least_share.filter(|it| it.had < it.due) {
+        let _ = write!(
+            text,
+            "; the least share of its due had robot {}: {} of {}, {}",
+            least.robot,
+            whole(least.had),
+            whole(least.due),
+            units::percent(least.share()),
+        );
+    }
     if seen.unstamped > 0 {
         let _ = write!(
             text,
@@ -128,6 +140,25 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
     (!lines.is_empty()).then(|| format!("first        {}", lines.join("\n             ")))
 }
 
+/// The rooms that fared worst; where nothing is missing, the slowest alone. `None` where there is
+/// but one.
+fn worst_rooms(seen: &DeliveriesSeen) -> Option<String> {
+    let mut rooms = worst(seen.rooms_seen.clone());
+    rooms.truncate(if rooms.iter().any(|it| it.missing > 0) { rooms.len() } else { 1 });
+    let line = |it: &RoomSeen| {
+        format!(
+            "room {}: {} missing, {} delivered, the longest in {}",
+            it.room,
+            units::whole(it.missing),
+            units::whole(it.delivered),
+            units::time(it.longest as f64 / 1e3)
+        )
+    };
+    let lines: Vec<String> = rooms.iter().map(line).collect();
+    (seen.rooms > 1 && !lines.is_empty())
+        .then(|| format!("worst rooms  {}", lines.join("\n             ")))
+}
+
 /// What became of slow robots, and of the others.
 fn slow(seen: &SlowSeen) -> String {
     let whole = units::whole;
@@ -167,7 +198,7 @@ fn storm(seen: &StormSeen) -> String {
         None => "never".into(),
     };
     format!(
-        "storm        {} ended at once, {} came back: 50 % in {}, 99 % in {}, all in {}\n             \
+        "storm        {} ended at once, {} came back: after {} half, {} 99 %, {} all\n             \
          {} refused, {} failed, {} SYN sent again; {} out of order and {} duplicate since",
         units::of(seen.ended.into(), "robot"),
         whole(seen.back.len()),
