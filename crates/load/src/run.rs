@@ -11,7 +11,7 @@ use histogram::Histogram;
 use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
-use crate::backend::{Backend, Setup};
+use crate::backend::{Backend, Setup, StampedSlots};
 use crate::interrupts::seconds_apart;
 use crate::jobs::{Asking, Job, Speaking, Task, ThreadLoop};
 use crate::outcome::Second;
@@ -84,7 +84,9 @@ fn speak_by(
     at: impl FnOnce() -> Option<Moment>,
     tell: &mut dyn FnMut(&News),
 ) -> Result<Outcome, Error> {
-    carry_out(&Speaking { plan, rooms, wire }, Crew::of(plan)?, (plan, stop), at, tell)
+    let crew = Crew::of(plan)?;
+    let job = Speaking::new((plan, rooms), wire, crew.threads);
+    carry_out(&job, crew, (plan, stop), at, tell)
 }
 
 /// Runs a plan of requests by a protocol: what [`run`] does once it knows which.
@@ -211,9 +213,11 @@ impl Plan {
     pub fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
         let threads = if self.threads == 0 { cpus } else { self.threads };
-        // A thread without a connection has nothing to do, and a room lies on one thread.
-        let parts = self.rooms().map_or(self.connections, |it| it.rooms(self.connections));
-        threads.min(parts as usize).max(1)
+        // A thread without a connection has nothing to do.
+        match self.rooms() {
+            Some(rooms) => rooms.threads(self.connections, threads),
+            None => threads.min(self.connections as usize).max(1),
+        }
     }
 
     /// The borders of a run that starts at this time.
@@ -284,7 +288,7 @@ impl Task<'_> {
         record.usage.cpu = Some(self.cpu);
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
-        let setup = job.setup(self.clock, self.thread, slots);
+        let setup = job.setup(self.clock, (self.thread, self.threads), slots);
         let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)
                 .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
@@ -499,8 +503,8 @@ pub fn chosen_backend() -> String {
         one_shot: false,
         overlapping: false,
         request_bytes_max: 0,
-        stamped: 0,
-        stamped_bytes: 0,
+        stamps: StampedSlots::NONE,
+        paused: [].into(),
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

@@ -116,7 +116,7 @@ mod tests {
     fn plan(wire: Wire, address: std::net::SocketAddr) -> Plan {
         let target = Target { address, authority: String::new(), path: String::new() };
         Plan {
-            work: Workload::Rooms(Rooms { wire, members: 1, message_bytes: 64 }),
+            work: Workload::Rooms(Rooms::plain(wire, 1, 64)),
             timeout: Duration::from_millis(300),
             ..Plan::new(target, Vec::new())
         }

@@ -75,8 +75,7 @@ fn load_plan(what: &Drive, address: SocketAddr) -> Result<load::Plan, load::Erro
         let no = || load::Error::Plan(format!("the setting of robots has no `{name}`"));
         number.ok_or_else(no)
     };
-    let wire = Wire::Frames;
-    let rooms = Rooms { wire, members: number(ROOM)?, message_bytes: number(MESSAGE_BYTES)? };
+    let rooms = Rooms::plain(Wire::Frames, number(ROOM)?, number(MESSAGE_BYTES)?);
     let (authority, path) = (address.to_string(), String::new());
     Ok(load::Plan {
         work: Workload::Rooms(rooms),
@@ -198,10 +197,7 @@ mod tests {
     #[test]
     fn a_setting_says_who_is_in_a_room_and_how_long_messages_are() {
         let plan = planned(&[(ROOM, 10), (CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap();
-        assert_eq!(
-            plan.rooms(),
-            Some(Rooms { wire: Wire::Frames, members: 10, message_bytes: 64 })
-        );
+        assert_eq!(plan.rooms(), Some(Rooms::plain(Wire::Frames, 10, 64)));
         assert_eq!((plan.connections, plan.seed), (60, 7));
         assert_eq!(plan.arrivals, load::plan::Arrivals::Constant(600.0));
         let why = planned(&[(CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap_err();

@@ -12,6 +12,9 @@ use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::First;
+use crate::outcome::rooms::{self, RoomSeen, ShareOfDue};
+use crate::outcome::slow::SlowSeen;
+use crate::outcome::storm::StormSeen;
 
 /// What robots heard that stands in no account of requests. What isn't said to be of the window
 /// counts from the run's start on.
@@ -55,6 +58,18 @@ pub struct DeliveriesSeen {
     pub unstamped: u64,
     /// What was like that of which only the first is kept.
     pub firsts: DeliveryFirsts,
+    /// How rooms fared, the worst of each thread among them.
+    #[serde(default)]
+    pub rooms_seen: Vec<RoomSeen>,
+    /// The robot that had the least share of what it was owed; `None` where nothing was owed.
+    #[serde(default)]
+    pub least_share: Option<ShareOfDue>,
+    /// What became of slow robots; `None` where there were none.
+    #[serde(default)]
+    pub slow: Option<Box<SlowSeen>>,
+    /// What became of a storm; `None` where there was none.
+    #[serde(default)]
+    pub storm: Option<Box<StormSeen>>,
 }
 
 /// The first of each kind. Texts are bounded, escaped, for people.
@@ -106,6 +121,10 @@ impl DeliveriesSeen {
             stamped: 0,
             unstamped: 0,
             firsts: DeliveryFirsts::default(),
+            rooms_seen: Vec::new(),
+            least_share: None,
+            slow: None,
+            storm: None,
         }
     }
 
@@ -136,6 +155,19 @@ impl DeliveriesSeen {
             stamped: self.stamped + next.stamped,
             unstamped: self.unstamped + next.unstamped,
             firsts: self.firsts.merge(next.firsts),
+            rooms_seen: rooms::merge(self.rooms_seen, next.rooms_seen),
+            least_share: match (self.least_share, next.least_share) {
+                (Some(a), Some(b)) => Some(a.least(b)),
+                (one, other) => one.or(other),
+            },
+            slow: match (self.slow, next.slow) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(*b))),
+                (one, other) => one.or(other),
+            },
+            storm: match (self.storm, next.storm) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(&b))),
+                (one, other) => one.or(other),
+            },
         }
     }
 }

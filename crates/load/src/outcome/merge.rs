@@ -227,6 +227,9 @@ mod tests {
 
     use super::*;
     use crate::outcome::deliveries::{DeliveriesSeen, DeliveryFirsts, SaidInSecond};
+    use crate::outcome::rooms::{RoomSeen, ShareOfDue};
+    use crate::outcome::slow::SlowSeen;
+    use crate::outcome::storm::StormSeen;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -340,6 +343,16 @@ mod tests {
                 stamped: n[0].into(),
                 unstamped: n[1].into(),
                 firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
+                rooms_seen: vec![RoomSeen {
+                    room: n[2],
+                    missing: n[3].into(),
+                    ..RoomSeen::default()
+                }],
+                least_share: Some(ShareOfDue { robot: n[4], had: n[5].into(), due: 9 }),
+                storm: (n[8] > 4)
+                    .then(|| Box::new(StormSeen { ended: n[9], ..StormSeen::default() })),
+                slow: (n[6] > 4)
+                    .then(|| Box::new(SlowSeen { owed: n[7].into(), ..SlowSeen::default() })),
             }
         })
     }

@@ -1,4 +1,5 @@
-//! The account of deliveries of one thread: to whom each message is still owed.
+//! The account of deliveries to a thread's robots: to whom each message is still owed that one
+//! thread said.
 //!
 //! A message has a row from its turn on, in the order of turns, and a bit in it for each member
 //! that it is owed to. A bit is cleared once: what comes again is a duplicate. A row that is older
@@ -78,7 +79,7 @@ struct Row {
     is_confirmed: bool,
 }
 
-/// Who has what of a thread's messages.
+/// Which of a thread's robots have what of the messages of one thread.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// Words of bits of a row.
@@ -116,7 +117,8 @@ pub(crate) fn row_bytes(members: u32) -> usize {
     size_of::<Row>() + words(members) * size_of::<u64>()
 }
 
-fn words(members: u32) -> usize {
+/// How many words have a bit for each of so many members.
+pub(crate) fn words(members: u32) -> usize {
     members.div_ceil(u64::BITS) as usize
 }
 
@@ -126,17 +128,21 @@ pub(crate) fn bit(member: u32) -> (usize, u64) {
 }
 
 impl Ledger {
-    /// An empty one of so many robots in rooms of so many members, who speak in turn.
-    pub(crate) fn new(robots: u32, members: u32) -> Ledger {
-        let words = words(members);
+    /// An empty one of so many receivers, with so many members in each room, and of those who
+    /// speak again after so many turns.
+    pub(crate) fn new(receivers: u32, members: u32, round: u64) -> Ledger {
+        Ledger::empty(receivers as usize, words(members), round as usize)
+    }
+
+    fn empty(receivers: usize, words: usize, round: usize) -> Ledger {
         let row = (words + 1) * size_of::<u64>();
         Ledger {
             words,
-            round: robots as usize,
+            round,
             base: 0,
             rows: VecDeque::new(),
             owed: VecDeque::new(),
-            heard: vec![0; robots as usize].into(),
+            heard: vec![0; receivers].into(),
             given_up: GivenUp {
                 turns: VecDeque::new(),
                 owed: VecDeque::new(),
@@ -145,6 +151,23 @@ impl Ledger {
             },
             under_way: 0,
         }
+    }
+
+    /// One for members to whom nothing is owed yet, in which the same turns go on. Messages that
+    /// their senders still have may be owed to them.
+    pub(crate) fn beside(&self) -> Ledger {
+        let nothing_owed = |row: &Row| match row.state {
+            RowState::Waiting => *row,
+            _ => Row { state: RowState::Shed, ..*row },
+        };
+        let mut beside = Ledger {
+            base: self.base,
+            rows: self.rows.iter().map(nothing_owed).collect(),
+            owed: vec![0; self.owed.len()].into(),
+            ..Ledger::empty(self.heard.len(), self.words, self.round)
+        };
+        beside.drop_settled();
+        beside
     }
 
     /// The next turn has come; gives which it is.
@@ -177,12 +200,19 @@ impl Ledger {
             self.owed[index * self.words + word] = *bits;
         }
         let row = &mut self.rows[index];
-        (row.members, row.state) = (members, RowState::UnderWay(at));
-        self.under_way += u64::from(members);
+        row.members = members;
+        if members > 0 {
+            row.state = RowState::UnderWay(at);
+            self.under_way += u64::from(members);
+        } else {
+            row.state = RowState::Whole;
+            self.drop_settled();
+        }
         members
     }
 
-    /// The server said that it has the message of this turn. Of one that all have it means nothing.
+    /// The server said that it has the message of this turn. Of one that all here have it means
+    /// nothing.
     pub(crate) fn confirm(&mut self, turn: u64) {
         let row = turn.checked_sub(self.base).and_then(|index| self.rows.get_mut(index as usize));
         if let Some(row) = row {
@@ -266,6 +296,21 @@ impl Ledger {
         (0..self.rows.len()).filter(is_under_way).map(move |index| self.lacking(index))
     }
 
+    /// The turns whose senders still have their messages.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u64> {
+        let is_waiting = |row: &Row| row.state == RowState::Waiting;
+        (self.base..).zip(&self.rows).filter(move |(_, row)| is_waiting(row)).map(|(turn, _)| turn)
+    }
+
+    /// Whether a message is under way to one of the members that are given as bits, by its turn.
+    pub(crate) fn owes<'a>(&self, to: impl Fn(u64) -> &'a [u64]) -> bool {
+        let is_under_way = |index: &usize| matches!(self.rows[*index].state, RowState::UnderWay(_));
+        (0..self.rows.len()).filter(is_under_way).any(|index| {
+            let owed = self.owed.range(index * self.words..(index + 1) * self.words);
+            owed.zip(to(self.base + index as u64)).any(|(owed, to)| owed & to != 0)
+        })
+    }
+
     /// Deliveries under way.
     pub(crate) fn under_way(&self) -> u64 {
         self.under_way
@@ -339,7 +384,7 @@ mod tests {
             let (word, bit) = bit(member);
             all[word] |= bit;
         }
-        (Ledger::new(members, members), all)
+        (Ledger::new(members, members, members.into()), all)
     }
 
     fn said(ledger: &mut Ledger, at: u64, to: &[u64]) -> u64 {
@@ -384,6 +429,18 @@ mod tests {
         let shed = ledger.turn(Phase::Window, 4);
         ledger.shed(shed);
         assert_eq!(heard(&mut ledger, shed, 0, 5), Arrival::Unsaid, "it was never handed over");
+    }
+
+    /// Else a thread waits for members that another thread has.
+    #[test]
+    fn a_message_that_is_owed_to_nobody_here_is_settled_at_once() {
+        let (mut ledger, all) = room(2);
+        said(&mut ledger, 1, &[0]);
+        assert_eq!((ledger.under_way(), ledger.rows.len()), (0, 0));
+        let turn = ledger.turn(Phase::Window, 2);
+        assert_eq!(ledger.waiting().collect::<Vec<_>>(), [turn]);
+        ledger.hand_over(turn, 2, &all);
+        assert_eq!((ledger.under_way(), ledger.waiting().count()), (2, 0));
     }
 
     #[test]
@@ -445,6 +502,22 @@ mod tests {
         ledger.hand_over(waiting, 6, &all);
         assert!(delivered(&heard(&mut ledger, waiting, 0, 7)).is_out_of_order);
         assert_eq!(ledger.rows.len(), 0);
+    }
+
+    /// Else what a robot is owed while it hangs is owed twice, or to nobody.
+    #[test]
+    fn a_ledger_beside_has_the_same_turns_and_what_is_to_come_of_them() {
+        let (mut ledger, all) = room(2);
+        let (old, waiting) = (said(&mut ledger, 1, &all), ledger.turn(Phase::Window, 2));
+        assert!(ledger.owes(|_| &[0b10]));
+        delivered(&heard(&mut ledger, old, 1, 3));
+        assert!(!ledger.owes(|_| &[0b10]) && ledger.owes(|_| &[0b01]));
+        let mut beside = ledger.beside();
+        assert_eq!(beside.under_way(), 0);
+        assert_eq!(heard(&mut beside, old, 0, 4), Arrival::Duplicate, "it is in the other one");
+        assert_eq!(beside.hand_over(waiting, 5, &[0b10]), 1);
+        delivered(&heard(&mut beside, waiting, 1, 6));
+        assert_eq!(beside.turn(Phase::Window, 7), ledger.turn(Phase::Window, 7));
     }
 
     /// Else a server that loses all takes as much memory as there is.

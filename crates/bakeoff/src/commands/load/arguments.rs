@@ -295,7 +295,6 @@ impl LoadArguments {
         let others = [
             ("--connections", self.connections.is_some()),
             ("--requests", self.requests.is_some()),
-            ("--arrivals", self.arrivals != ArrivalsChoice::Constant),
             ("--close", self.close),
             ("--pipeline", self.pipeline > 1),
             ("--hosts", self.hosts.is_some()),
@@ -305,13 +304,16 @@ impl LoadArguments {
         match self.first_of_http().or(self.keys.first_given()).or(other) {
             Some(name) => Err(format!(
                 "{name} is not for rooms: there are --rooms with --members each, who speak at a \
-                 constant --rate"
+                 --rate of their own"
             )),
             None if self.rate.is_none() => {
                 Err("robots speak at a rate of their own: give --rate, in deliveries a second"
                     .into())
             }
-            None => self.rooms.of(wire).map(Workload::Rooms),
+            None => {
+                let measured = self.duration.unwrap_or(DURATION);
+                self.rooms.of(wire, measured).map(Workload::Rooms)
+            }
         }
     }
 
@@ -442,9 +444,9 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 pub mod tests {
     use clap::{CommandFactory, Parser};
-    use load::plan::Rooms;
     use load::plan::name::RequestName;
     use load::plan::rooms::Qos;
+    use load::plan::{Ending, Rooms, Storm};
 
     use super::*;
 
@@ -706,19 +708,16 @@ pub mod tests {
         };
         let usual = plan(&[]).unwrap();
         assert_eq!((usual.connections, usual.arrivals), (100, Arrivals::Constant(1000.0)));
-        let usual_rooms = Rooms { wire: Wire::Frames, members: 10, message_bytes: 64 };
-        assert_eq!(usual.rooms(), Some(usual_rooms));
+        assert_eq!(usual.rooms(), Some(Rooms::plain(Wire::Frames, 10, 64)));
         let line = ["--rooms", "3", "--members", "200", "--message-bytes", "65535"];
         let given = plan(&line).unwrap();
         assert_eq!(given.connections, 600);
-        assert_eq!(
-            given.rooms(),
-            Some(Rooms { members: 200, message_bytes: 65_535, ..usual_rooms })
-        );
+        assert_eq!(given.rooms(), Some(Rooms::plain(Wire::Frames, 200, 65_535)));
+        let random = plan(&["--arrivals", "poisson"]).unwrap();
+        assert_eq!(random.arrivals, Arrivals::Poisson(1000.0));
         for line in [
             &["-c", "5"][..],
             &["-n", "5"],
-            &["--arrivals", "poisson"],
             &["--close"],
             &["--pipeline", "2"],
             &["--path", "/a"],
@@ -729,6 +728,15 @@ pub mod tests {
             assert!(told.contains("is not for rooms"), "{line:?}: {told}");
         }
         assert!(plan(&["--rooms", "10k", "--members", "10k"]).unwrap_err().contains("1,000,000"));
+        let slow = plan(&["--slow", "1.5%", "-d", "15s"]).unwrap().rooms().unwrap().slow.unwrap();
+        assert_eq!((slow.robots, slow.from.as_secs(), slow.until.as_secs()), (2, 5, 10));
+        let storm = plan(&["--storm", "reset", "-d", "4s"]).unwrap().rooms().unwrap().storm;
+        let at = Duration::from_secs(2);
+        assert_eq!(storm, Some(Storm { at, ending: Ending::Reset }));
+        let both = parse(&["frames://127.0.0.1:7", "--slow", "1", "--storm", "fin"]).unwrap_err();
+        assert!(both.contains("cannot be used with"), "{both}");
+        assert!(plan(&["--slow", "51"]).unwrap_err().contains("half of the 100 robots"));
+        assert!(plan(&["--slow", "1", "-d", "9s"]).unwrap_err().contains("-d 10s"));
         let closed = parse(&["frames://127.0.0.1:7"]).unwrap().plan().unwrap_err();
         assert!(closed.contains("give --rate"), "{closed}");
         for url in ["http://127.0.0.1", "redis://127.0.0.1"] {

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
+use super::rooms::StormChoice;
 use super::run::{Run, sentence};
 use super::summary::PERCENTILES;
 use super::{by_host, words};
@@ -161,6 +162,21 @@ struct RoomsDocument {
     rooms: u32,
     members: u32,
     message_bytes: u32,
+    slow: Option<SlowDocument>,
+    storm: Option<StormDocument>,
+}
+
+#[derive(Serialize)]
+struct StormDocument {
+    at_s: f64,
+    ending: &'static str,
+}
+
+#[derive(Serialize)]
+struct SlowDocument {
+    robots: u32,
+    from_s: f64,
+    until_s: f64,
 }
 
 #[derive(Serialize)]
@@ -552,6 +568,15 @@ fn rooms(asked: Rooms, plan: &Plan) -> RoomsDocument {
         rooms: asked.rooms(plan.connections),
         members: asked.members,
         message_bytes: asked.message_bytes,
+        slow: asked.slow.map(|slow| SlowDocument {
+            robots: slow.robots,
+            from_s: slow.from.as_secs_f64(),
+            until_s: slow.until.as_secs_f64(),
+        }),
+        storm: asked.storm.map(|storm| StormDocument {
+            at_s: storm.at.as_secs_f64(),
+            ending: StormChoice::name(storm.ending),
+        }),
     }
 }
 
@@ -656,9 +681,10 @@ mod tests {
         for run_ in [good(), bad(), of_a_store(), of_hosts()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
-        let robots = rooms::tests::lied_to();
-        let seen = robots.outcome.deliveries.as_ref().unwrap();
-        fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        for robots in [rooms::tests::lied_to(), rooms::tests::stormed()] {
+            let seen = robots.outcome.deliveries.as_ref().unwrap();
+            fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        }
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
         let searched = find_rate::tests::searched();
         fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);

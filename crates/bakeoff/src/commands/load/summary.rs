@@ -14,6 +14,7 @@ use load::plan::{Arrivals, Plan, Rooms, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
 use report::{text, units};
 
+use super::rooms::StormChoice;
 use super::run::{Run, rate, sentence};
 use super::table::{aligned, table};
 use super::{by_host, words};
@@ -131,7 +132,15 @@ fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
         Wire::Mqtt { qos } => format!(" with QoS {}", qos as u8),
         Wire::Frames | Wire::Nats | Wire::Resp => String::new(),
     };
-    format!("{rooms} of {}, messages of {bytes} bytes{qos}", units::whole(asked.members.into()))
+    let slow = asked.slow.map_or_else(String::new, |slow| {
+        let robots = units::of(slow.robots.into(), "slow robot");
+        format!(", {robots} from {} to {}", time(slow.from), time(slow.until))
+    });
+    let storm = asked.storm.map_or_else(String::new, |storm| {
+        format!(", a storm ({}) at {}", StormChoice::name(storm.ending), time(storm.at))
+    });
+    let members = units::whole(asked.members.into());
+    format!("{rooms} of {members}, messages of {bytes} bytes{qos}{slow}{storm}")
 }
 
 /// What was written before a run, on a line.

@@ -1,6 +1,9 @@
 //! A run with robots as scripts read it; documented field by field in docs/load-json.md.
 
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::rooms::{RoomSeen, worst};
+use load::outcome::slow::{SlowSeen, SlowWord};
+use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorCount, First, Outcome, Second, ThreadUse};
 use serde::Serialize;
 
@@ -23,6 +26,9 @@ pub struct RobotsDocument<'a> {
     robots: Robots<'a>,
     messages: Messages<'a>,
     deliveries: Deliveries<'a>,
+    worst_rooms: Vec<WorstRoom>,
+    slow: Option<SlowDocument>,
+    storm: Option<StormDocument>,
     warmup_deliveries: AccountDocument,
     bytes: Bytes,
     delivery_us: Distribution,
@@ -52,6 +58,23 @@ struct Robots<'a> {
     syn_retransmits: u64,
     deliveries_min: u64,
     deliveries_max: u64,
+    least_share: Option<LeastShare>,
+}
+
+#[derive(Serialize)]
+struct LeastShare {
+    robot: u32,
+    had: u64,
+    due: u64,
+    share: f64,
+}
+
+#[derive(Serialize)]
+struct WorstRoom {
+    room: u32,
+    missing: u64,
+    delivered: u64,
+    longest_us: f64,
 }
 
 #[derive(Serialize)]
@@ -92,6 +115,35 @@ struct Deliveries<'a> {
 }
 
 #[derive(Serialize)]
+struct SlowDocument {
+    robots: u32,
+    word: Option<&'static str>,
+    cut: u32,
+    owed: u64,
+    came: u64,
+    missing: u64,
+    in_flight: u64,
+    overdue: u64,
+    others_before_us: Distribution,
+    others_meanwhile_us: Distribution,
+    others_shed: u64,
+}
+
+#[derive(Serialize)]
+struct StormDocument {
+    ended: u32,
+    back: u64,
+    half_back_s: Option<f64>,
+    p99_back_s: Option<f64>,
+    all_back_s: Option<f64>,
+    refused: u64,
+    failed: u64,
+    syn_retransmits: u64,
+    out_of_order: u64,
+    duplicates: u64,
+}
+
+#[derive(Serialize)]
 struct CpuOfRobots {
     user_s: f64,
     system_s: f64,
@@ -111,6 +163,9 @@ pub fn run<'a>(run: &'a Run, seen: &'a DeliveriesSeen) -> RobotsDocument<'a> {
         robots: robots(outcome, seen),
         messages: messages(seen),
         deliveries: deliveries(&outcome.account, seen),
+        worst_rooms: worst(seen.rooms_seen.clone()).into_iter().map(worst_room).collect(),
+        slow: seen.slow.as_deref().map(slow),
+        storm: seen.storm.as_deref().map(storm),
         warmup_deliveries: account(&outcome.warmup),
         bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
         delivery_us: distribution(&outcome.response),
@@ -142,6 +197,12 @@ fn robots<'a>(outcome: &'a Outcome, seen: &'a DeliveriesSeen) -> Robots<'a> {
         syn_retransmits: connections.syn_retransmits,
         deliveries_min: connections.answers_min,
         deliveries_max: connections.answers_max,
+        least_share: seen.least_share.map(|it| LeastShare {
+            robot: it.robot,
+            had: it.had,
+            due: it.due,
+            share: it.share(),
+        }),
     }
 }
 
@@ -181,6 +242,47 @@ fn deliveries<'a>(of: &Account, seen: &'a DeliveriesSeen) -> Deliveries<'a> {
         overdue: seen.overdue,
         stamped: seen.stamped,
         unstamped: seen.unstamped,
+    }
+}
+
+fn worst_room(seen: RoomSeen) -> WorstRoom {
+    WorstRoom {
+        room: seen.room,
+        missing: seen.missing,
+        delivered: seen.delivered,
+        longest_us: seen.longest as f64 / 1e3,
+    }
+}
+
+fn slow(seen: &SlowSeen) -> SlowDocument {
+    SlowDocument {
+        robots: seen.robots,
+        word: seen.word().map(SlowWord::name),
+        cut: seen.cut,
+        owed: seen.owed,
+        came: seen.came,
+        missing: seen.missing,
+        in_flight: seen.in_flight,
+        overdue: seen.overdue,
+        others_before_us: distribution(&seen.before),
+        others_meanwhile_us: distribution(&seen.meanwhile),
+        others_shed: seen.shed,
+    }
+}
+
+fn storm(seen: &StormSeen) -> StormDocument {
+    let back_within = |share| seen.back_within(share).map(|it| it as f64 / 1e9);
+    StormDocument {
+        ended: seen.ended,
+        back: seen.back.len(),
+        half_back_s: back_within(0.5),
+        p99_back_s: back_within(0.99),
+        all_back_s: back_within(1.0),
+        refused: seen.refused,
+        failed: seen.failed,
+        syn_retransmits: seen.syn_retransmits,
+        out_of_order: seen.out_of_order,
+        duplicates: seen.duplicates,
     }
 }
 
