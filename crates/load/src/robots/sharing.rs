@@ -3,7 +3,8 @@
 //! A thread tells the others of each of its turns before anything of it goes out. So each keeps the
 //! same books of what all say, for the members that it has itself, and knows of a message before
 //! it can hear it. It tells them as well what the server confirms to its robots: who misses such a
-//! message may be on any thread. Where rooms lie on one thread whole, nobody tells anybody anything.
+//! message may be on any thread. Where rooms lie on one thread whole, nobody tells anybody
+//! anything.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

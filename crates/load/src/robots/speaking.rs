@@ -183,8 +183,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         }
     }
 
-    /// Has robots that have said nothing for a while by this time say that they are there. Who hangs
-    /// doesn't.
+    /// Has robots that have said nothing for a while by this time say that they are there. Robots
+    /// that hang don't.
     pub(super) fn ping(&mut self, looked: u64) {
         let Some(ping) = self.wire.ping() else { return };
         for slot in 0..self.robots.len() as Slot {

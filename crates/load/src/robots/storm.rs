@@ -1,8 +1,8 @@
 //! A storm: all robots end their connections at once, and all want to come back at once.
 //!
-//! Before that nobody speaks until all that was said is settled, and confirmed where the server does
-//! so; and after it until all are back that come back. So nothing is owed to a robot that we took away, and the account of deliveries
-//! stays exact.
+//! Before that nobody speaks until all that was said is settled, and confirmed where the server
+//! does so; and after it until all are back that come back. So nothing is owed to a robot that we
+//! took away, and the account of deliveries stays exact.
 
 use super::sharing::SharedStorm;
 use super::*;
@@ -135,7 +135,8 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         now + LOOKED_AFTER_NS
     }
 
-    /// Waits until all that was said in rooms of this thread is settled.
+    /// Waits until all that was said in rooms of this thread is settled, and what its robots said is
+    /// confirmed.
     fn calm_down(&mut self, is_silent: bool) {
         let is_saying = self.is_saying();
         if !is_silent && !is_saying {

@@ -608,7 +608,8 @@ fn what_robots_said_is_confirmed_before_they_hang_or_end() {
             world.borrow_mut().confirms = |_| 1;
             world.borrow_mut().confirms_after = 20_000_000;
             let mut pings = Vec::new();
-            let outcome = run_and(ConfirmedFrames, (&plan, rooms), &world, &Stop::default(), |now| {
+            let stop = Stop::default();
+            let outcome = run_and(ConfirmedFrames, (&plan, rooms), &world, &stop, |now| {
                 if (130_000_000..190_000_000).contains(&now) {
                     pings.push(world.borrow().pings);
                 }
