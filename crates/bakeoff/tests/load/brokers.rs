@@ -401,17 +401,53 @@ fn a_broker_that_confirms_what_it_loses_is_told_so() {
     };
     let rooms = ["--rooms", "2", "--members", "3", "--rate", "300", "-d", "500ms"];
     let url = broker.url();
-    let line = [&[&*url, "--qos", "1", "--timeout", "1s"], &rooms[..]].concat();
-    let said = load(&line);
-    let messages = &said.json["messages"];
-    assert_eq!((count(&said, "/messages/sent"), count(&said, "/messages/confirmed")), (50, 50));
-    assert_eq!(count(&said, "/messages/confirmed_missing"), 25, "{messages}");
-    let deliveries = (count(&said, "/deliveries/delivered"), count(&said, "/deliveries/missing"));
-    assert_eq!(deliveries, (75, 75));
-    let first = messages["first_confirmed_missing"].as_str().unwrap();
-    assert!(first.ends_with("within 1s, though it was confirmed"), "{first}");
-    assert_eq!(said.code, 3);
-    assert!(said.stderr.contains("25 confirmed and missing"), "{}", said.stderr);
+    // Of three threads each has a part of both rooms.
+    for threads in ["1", "3"] {
+        let line = [&[&*url, "-t", threads, "--qos", "1", "--timeout", "1s"], &rooms[..]].concat();
+        let said = load(&line);
+        let messages = &said.json["messages"];
+        let sent = (count(&said, "/messages/sent"), count(&said, "/messages/confirmed"));
+        assert_eq!(sent, (50, 50), "{threads} threads");
+        assert_eq!(count(&said, "/messages/confirmed_missing"), 25, "{threads}: {messages}");
+        let missing = count(&said, "/deliveries/missing");
+        assert_eq!((count(&said, "/deliveries/delivered"), missing), (75, 75));
+        let first = messages["first_confirmed_missing"].as_str().unwrap();
+        assert!(first.ends_with("within 1s, though it was confirmed"), "{first}");
+        assert_eq!(said.code, 3);
+        assert!(said.stderr.contains("25 confirmed and missing"), "{}", said.stderr);
+    }
+}
+
+/// Else robots that hang or end make a broker look as if it forgot to confirm, or lost something.
+#[test]
+fn a_storm_and_a_slow_robot_cost_a_real_broker_no_delivery_and_no_confirmation() {
+    let storm = ["--members", "20", "--rate", "2k", "-d", "2s", "--storm", "fin"];
+    let slow = ["--members", "4", "--rate", "400", "-d", "10s", "--slow", "1"];
+    std::thread::scope(|scope| {
+        for (kind, options, confirms) in WIRES {
+            // Of two threads each has a part of the room.
+            for (threads, robots) in [("1", storm), ("2", storm), ("1", slow), ("2", slow)] {
+                scope.spawn(move || {
+                    let Some(broker) = Broker::start(kind) else { return };
+                    let url = broker.url();
+                    let line = [&[&*url, "-t", threads, "--rooms", "1"], options, &robots].concat();
+                    let said = load(&line);
+                    let what = format!("{kind:?} {options:?} {robots:?} to {threads}");
+                    assert_eq!(said.code, 0, "{what}: {} {}", said.stderr, said.json);
+                    let confirmed = if confirms { count(&said, "/messages/sent") } else { 0 };
+                    assert_eq!(count(&said, "/messages/confirmed"), confirmed, "{what}");
+                    assert_eq!(count(&said, "/messages/unconfirmed"), 0, "{what}");
+                    if robots == storm {
+                        let storm = (count(&said, "/storm/ended"), count(&said, "/storm/back"));
+                        assert_eq!(storm, (20, 20), "{what}: {}", said.json["storm"]);
+                    } else {
+                        let slow = (count(&said, "/slow/owed"), count(&said, "/slow/came"));
+                        assert!(slow.0 > 0 && slow.0 == slow.1, "{what}: {}", said.json["slow"]);
+                    }
+                });
+            }
+        }
+    });
 }
 
 /// What standard error says where nothing is measured: one line.
