@@ -113,7 +113,7 @@ proof:
 	@setup/install bench
 	cargo build --locked --release -p bakeoff -p proof
 
-bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
+bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha, gcannon and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
 	$(proof) speed $(or $(ARGS),--write docs/measured/speed.md)
 
 ladder: proof ## what each step of a request costs: the bare loop, with stamps, with requests under way, with books, bakeoff

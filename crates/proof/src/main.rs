@@ -7,8 +7,9 @@
 //!   shuffled rounds (`rounds`, `tool`); with pipelines on a server that answers together
 //!   (`batching`), and on stores beside the stores' own clients (`stores`). `speed` takes an older
 //!   bakeoff as one more client (`older`);
-//! - `truth`: beside a server that knows its own times, and beside queueing theory; written to
-//!   `docs/measured/calibration.md`;
+//! - `robots`: what thousands of robots in rooms cost, with the relay of `truth`;
+//! - `truth`: beside a server and a relay that know their own times, and beside queueing theory;
+//!   written to `docs/measured/calibration.md`;
 //! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
 //!   (`studies/codecs/jmh/`); written to `docs/measured/programs.md`;
 //! - `hosts`: load from several hosts, here namespaces behind ssh, Slurm and a stand-in for

@@ -24,6 +24,17 @@ impl Place {
         Ok(Place { server, client: firsts.next().unwrap_or(server) })
     }
 
+    /// The processors of the `nth` of several experiments side by side. One thread has one processor
+    /// and its server the same, so that a pause of it is in the server's record as well; several
+    /// threads have all that there are.
+    pub fn side_by_side(self, threads: u32, nth: usize) -> Vec<usize> {
+        match (threads, nth % 2) {
+            (1, 0) => vec![self.client],
+            (1, _) => vec![self.server],
+            _ => vec![self.server, self.client],
+        }
+    }
+
     /// What a reader has to know of it.
     pub fn in_words(&self) -> String {
         if self.server == self.client {
@@ -44,6 +55,13 @@ mod tests {
         assert_eq!(place, Ok(Place { server: 0, client: 1 }));
         let siblings_first = Place::among(&[vec![0, 1], vec![2, 3]]);
         assert_eq!(siblings_first, Ok(Place { server: 0, client: 2 }));
+    }
+
+    #[test]
+    fn one_thread_shares_a_processor_with_its_server_and_both_processors_are_used() {
+        let place = Place { server: 0, client: 1 };
+        assert_eq!([0, 1].map(|nth| place.side_by_side(1, nth)), [[1], [0]]);
+        assert_eq!([0, 1].map(|nth| place.side_by_side(2, nth)), [[0, 1], [0, 1]]);
     }
 
     #[test]

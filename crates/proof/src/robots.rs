@@ -36,7 +36,7 @@ pub struct RobotsArguments {
 
 /// Rooms, and the robots of each. The first has next to no robots: what the others take of memory
 /// beyond it is the robots'.
-const HOUSES: [(u32, u32); 6] =
+const LAYOUTS: [(u32, u32); 6] =
     [(10, 10), (6_500, 1), (650, 10), (65, 100), (1, 6_500), (1, 10_000)];
 /// The share of its processor that a client may take.
 const BUSY_MAX: f64 = 0.5;
@@ -47,7 +47,7 @@ const KIB_A_ROBOT_MAX: f64 = 2.0;
 /// A backend with rooms on it, and what came of each run.
 struct RobotRuns {
     backend: &'static str,
-    house: (u32, u32),
+    layout: (u32, u32),
     runs: Vec<Run>,
 }
 
@@ -63,7 +63,7 @@ impl RobotRuns {
     }
 
     fn robots(&self) -> u32 {
-        self.house.0 * self.house.1
+        self.layout.0 * self.layout.1
     }
 }
 
@@ -73,12 +73,12 @@ pub fn run(arguments: &RobotsArguments, interrupt: &Interrupt) -> Result<bool, S
     let program = Tool::Bakeoff.program()?.display().to_string();
     let mut all: Vec<RobotRuns> = Vec::new();
     for backend in ["io_uring", "epoll"] {
-        all.extend(HOUSES.map(|house| RobotRuns { backend, house, runs: Vec::new() }));
+        all.extend(LAYOUTS.map(|layout| RobotRuns { backend, layout, runs: Vec::new() }));
     }
     for round in 1..=arguments.rounds {
-        for RobotRuns { backend, house, runs } in &mut all {
-            let of = format!("{} rooms of {}, {backend}", house.0, house.1);
-            let run = once(&program, arguments, (backend, *house), &place, interrupt);
+        for RobotRuns { backend, layout, runs } in &mut all {
+            let of = format!("{} rooms of {}, {backend}", layout.0, layout.1);
+            let run = once(&program, arguments, (backend, *layout), &place, interrupt);
             runs.push(run.map_err(|why| format!("{of}: {why}"))?);
         }
         eprintln!("round {round} of {} is done", arguments.rounds);
@@ -148,7 +148,7 @@ fn table(all: &[RobotRuns]) -> Table {
     let mut table = markdown();
     table.set_header(["backend", "rooms", "CPU µs a delivery", "busy", "resident KiB", ""]);
     for (measured, verdict) in all.iter().zip(verdicts(all)) {
-        let (rooms, members) = measured.house;
+        let (rooms, members) = measured.layout;
         table.add_row([
             measured.backend.to_string(),
             format!("{} of {}", whole(rooms.into()), whole(members.into())),
@@ -165,9 +165,9 @@ fn table(all: &[RobotRuns]) -> Table {
 mod tests {
     use super::*;
 
-    fn measured(house: (u32, u32), busy_share: f64, peak_kib: f64) -> RobotRuns {
+    fn measured(layout: (u32, u32), busy_share: f64, peak_kib: f64) -> RobotRuns {
         let runs = vec![Run { us_per_delivery: 3.0, busy_share, peak_kib }];
-        RobotRuns { backend: "epoll", house, runs }
+        RobotRuns { backend: "epoll", layout, runs }
     }
 
     #[test]

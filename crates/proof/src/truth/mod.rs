@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
+use comfy_table::Table;
 use histogram::reading::Statistic;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -251,9 +252,7 @@ impl Bench<'_> {
         let outcomes = one_queue::measure(self, &scope)?;
         page.say("## Beside queueing theory");
         page.say(one_queue::ABOUT);
-        page.say(one_queue::table(&outcomes));
-        say_missed(page, &outcomes, one_queue::IN_TABLE);
-        Ok(outcomes.iter().all(Outcome::holds))
+        Ok(say_outcomes(page, one_queue::table(&outcomes), &outcomes, one_queue::IN_TABLE))
     }
 
     /// Tells whether robots hear what a relay says when it says so.
@@ -262,9 +261,7 @@ impl Bench<'_> {
         let outcomes = rooms::measure(self, &scope)?;
         page.say("## Robots in rooms");
         page.say(rooms::ABOUT);
-        page.say(rooms::table(&outcomes));
-        say_missed(page, &outcomes, rooms::IN_TABLE);
-        Ok(outcomes.iter().all(Outcome::holds))
+        Ok(say_outcomes(page, rooms::table(&outcomes), &outcomes, rooms::IN_TABLE))
     }
 
     fn experiments(&self) -> Vec<Experiment<'_>> {
@@ -586,8 +583,10 @@ impl Bench<'_> {
     }
 }
 
-/// Says which figures are missed that a table doesn't have: it has those whose names begin so.
-fn say_missed<C>(page: &mut Page, outcomes: &[Outcome<C>], in_table: &str) {
+/// Says a table of outcomes, and which figures are missed that it doesn't have: it has those whose
+/// names begin so. Tells whether all holds.
+fn say_outcomes<C>(page: &mut Page, table: Table, outcomes: &[Outcome<C>], in_table: &str) -> bool {
+    page.say(table);
     let all = outcomes.iter().flat_map(|outcome| &outcome.figures);
     let missed = all.filter(|figure| !figure.holds() && !figure.name.starts_with(in_table));
     let missed: Vec<Figure> = missed.cloned().collect();
@@ -595,6 +594,7 @@ fn say_missed<C>(page: &mut Page, outcomes: &[Outcome<C>], in_table: &str) {
         page.say("What is missed beside these times:");
         page.say(figure::table(&missed));
     }
+    outcomes.iter().all(Outcome::holds)
 }
 
 /// Where the server runs beside the client.

@@ -21,7 +21,6 @@ use load::plan::{Arrivals, Share};
 
 use crate::client::Running;
 use crate::page::markdown;
-use crate::place::Place;
 use crate::report::{Report, histogram};
 use crate::server::Server;
 use crate::truth::calibration::{REQUESTS, Record, Seen};
@@ -241,14 +240,7 @@ fn start(
     nth: usize,
     log: PathBuf,
 ) -> Result<UnderWay, String> {
-    let Place { server, client } = bench.place;
-    // One thread has one processor and its server the same, so that a pause of it is in
-    // the server's record as well; several have all that there are.
-    let cpus: &[usize] = match (case.threads, nth % 2) {
-        (1, 0) => &[client],
-        (1, _) => &[server],
-        _ => &[server, client],
-    };
+    let cpus = &bench.place.side_by_side(case.threads, nth);
     let server = bench.start_server(&case.service(), cpus)?;
     let requests = (case.rate() * scope.seconds) as u64;
     let options = format!(
@@ -364,13 +356,7 @@ pub fn table(outcomes: &[Outcome<QueueCase>]) -> Table {
     ]);
     for outcome in outcomes {
         let QueueCase { connections, utilisation, threads, backend, .. } = outcome.case;
-        let pair = |quantile| {
-            let figure = outcome.figure(&format!("{RESPONSE}, {}", percentile(quantile)));
-            figure.map_or_else(String::new, |Figure { expected, measured, .. }| {
-                let told = measured.unwrap_or(f64::NAN);
-                format!("{:.2} → {:.2}", expected / 1e3, told / 1e3)
-            })
-        };
+        let pair = |quantile| outcome.pair_ms(&format!("{RESPONSE}, {}", percentile(quantile)));
         let between =
             outcome.figure(BETWEEN).and_then(|figure| figure.measured).unwrap_or(f64::NAN);
         table.add_row([

@@ -15,20 +15,18 @@ use comfy_table::Table;
 
 use crate::client::Running;
 use crate::page::markdown;
-use crate::place::Place;
 use crate::report::Deliveries;
 use crate::server::Server;
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::queue::{Job, response_times};
 use crate::truth::relay::{self, PASSED, Passed};
 use crate::truth::tries::{self, Outcome};
-use crate::truth::{Arrivals, Bench, at_quantile, count, percentile};
+use crate::truth::{Bench, at_quantile, count, percentile, quantiles};
 
 /// Which cases are measured, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct RoomsScope {
-    houses: &'static [House],
-    arrivals: &'static [Arrivals],
+    layouts: &'static [Layout],
     /// Shares of what the relay can carry.
     utilisations: &'static [f64],
     threads: &'static [u32],
@@ -41,9 +39,9 @@ pub struct RoomsScope {
     margin: Margin,
 }
 
-/// Rooms, and a relay for them.
+/// How many rooms of how many members there are, and what a relay takes for them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct House {
+struct Layout {
     rooms: u32,
     members: u32,
     /// From a message's turn until its first member has it, in µs.
@@ -52,7 +50,7 @@ struct House {
     gap_us: u32,
 }
 
-impl House {
+impl Layout {
     /// What the relay takes for a message.
     fn busy(self) -> Duration {
         Duration::from_micros((self.service_us + self.last_us()).into())
@@ -67,11 +65,10 @@ impl House {
 impl RoomsScope {
     /// All cases: many rooms of a few, which lie on a thread each, and one of many.
     pub const FULL: RoomsScope = RoomsScope {
-        houses: &[
-            House { rooms: 8, members: 5, service_us: 2_000, gap_us: 200 },
-            House { rooms: 1, members: 40, service_us: 2_000, gap_us: 50 },
+        layouts: &[
+            Layout { rooms: 8, members: 5, service_us: 2_000, gap_us: 200 },
+            Layout { rooms: 1, members: 40, service_us: 2_000, gap_us: 50 },
         ],
-        arrivals: &[Arrivals::Constant],
         utilisations: &[0.5, 0.8, 0.95],
         threads: &[1, 2, 4],
         backends: 2,
@@ -82,8 +79,7 @@ impl RoomsScope {
 
     /// A few, with margins for a machine that does other things as well.
     pub const QUICK: RoomsScope = RoomsScope {
-        houses: &[House { rooms: 4, members: 5, service_us: 10_000, gap_us: 2_000 }],
-        arrivals: &[Arrivals::Constant],
+        layouts: &[Layout { rooms: 4, members: 5, service_us: 10_000, gap_us: 2_000 }],
         utilisations: &[0.8],
         threads: &[1, 2],
         backends: 1,
@@ -97,11 +93,9 @@ impl RoomsScope {
         let mut cases = Vec::new();
         for &backend in backends.iter().take(self.backends) {
             for &threads in self.threads {
-                for &house in self.houses {
-                    for &arrivals in self.arrivals {
-                        let case = |&used| RoomsCase { house, arrivals, used, threads, backend };
-                        cases.extend(self.utilisations.iter().map(case));
-                    }
+                for &layout in self.layouts {
+                    let case = |&used| RoomsCase { layout, used, threads, backend };
+                    cases.extend(self.utilisations.iter().map(case));
                 }
             }
         }
@@ -112,8 +106,7 @@ impl RoomsScope {
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RoomsCase {
-    house: House,
-    arrivals: Arrivals,
+    layout: Layout,
     /// The share that is used of what the relay can carry.
     used: f64,
     threads: u32,
@@ -123,20 +116,14 @@ pub struct RoomsCase {
 impl RoomsCase {
     /// Deliveries a second.
     fn rate(&self) -> f64 {
-        f64::from(self.house.members) * self.used / self.house.busy().as_secs_f64()
+        f64::from(self.layout.members) * self.used / self.layout.busy().as_secs_f64()
     }
 }
 
 impl fmt::Display for RoomsCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RoomsCase { house: House { rooms, members, .. }, arrivals, used, threads, backend } =
-            self;
-        let arrivals = arrivals.name();
-        write!(
-            f,
-            "rooms: {rooms} of {members}, {used} used, {arrivals} arrivals; threads: {threads}; \
-             {backend}"
-        )
+        let RoomsCase { layout: Layout { rooms, members, .. }, used, threads, backend } = self;
+        write!(f, "rooms: {rooms} of {members}, {used} used; threads: {threads}; {backend}")
     }
 }
 
@@ -159,7 +146,7 @@ pub const IN_TABLE: &str = DELIVERY;
 /// Measures all cases; each that misses something has a second try.
 pub fn measure(bench: &Bench, scope: &RoomsScope) -> Result<Vec<Outcome<RoomsCase>>, String> {
     let group = |cases: &[RoomsCase]| measure_group(bench, scope, cases);
-    tries::measure(&scope.cases(bench.backends), scope.at_once, "houses of rooms", group)
+    tries::measure(&scope.cases(bench.backends), scope.at_once, "layouts of rooms", group)
 }
 
 /// A case that is being measured.
@@ -198,15 +185,8 @@ fn start(
     case: RoomsCase,
     nth: usize,
 ) -> Result<UnderWay, String> {
-    let Place { server, client } = bench.place;
-    // As with requests: one thread has one processor and its relay the same, so that a pause of it
-    // is in the relay's record as well; several have all that there are.
-    let cpus: &[usize] = match (case.threads, nth % 2) {
-        (1, 0) => &[client],
-        (1, _) => &[server],
-        _ => &[server, client],
-    };
-    let House { rooms, members, service_us, gap_us } = case.house;
+    let cpus = &bench.place.side_by_side(case.threads, nth);
+    let Layout { rooms, members, service_us, gap_us } = case.layout;
     let relay = relay::start(service_us, gap_us, cpus, bench.interrupt)?;
     let options = format!(
         "--rooms {rooms} --members {members} --rate {} -d {}s --backend {}",
@@ -247,13 +227,12 @@ fn figures(
             allowed,
         });
     };
-    for quantile in [0.5, 0.9, 0.99] {
+    for quantile in quantiles(account.delivered) {
         let (told, p) = (told.delivery_us.at(quantile), percentile(quantile));
         time(format!("{DELIVERY}{p}"), at_quantile(&expected.simulated, quantile), told);
         time(format!("{BY_RECORD}{p}"), at_quantile(&expected.recorded, quantile), told);
     }
-    // There are fewer messages than deliveries: too few for a p99.
-    for quantile in [0.5, 0.9] {
+    for quantile in quantiles(told.messages.sent) {
         let p = percentile(quantile);
         let (until_all, spread) = (&told.until_all_us, &told.first_to_last_us);
         time(
@@ -267,7 +246,7 @@ fn figures(
             spread.at(quantile),
         );
     }
-    let last_ns = f64::from(case.house.last_us()) * 1e3;
+    let last_ns = f64::from(case.layout.last_us()) * 1e3;
     time("first to last, p50, by arithmetic".into(), last_ns, told.first_to_last_us.at(0.5));
     figures
 }
@@ -329,7 +308,6 @@ pub fn table(outcomes: &[Outcome<RoomsCase>]) -> Table {
     let mut table = markdown();
     table.set_header([
         "rooms",
-        "arrivals",
         "used",
         "threads",
         "backend",
@@ -340,20 +318,13 @@ pub fn table(outcomes: &[Outcome<RoomsCase>]) -> Table {
         "",
     ]);
     for outcome in outcomes {
-        let RoomsCase { house, arrivals, used, threads, backend } = outcome.case;
-        let pair = |quantile| {
-            let figure = outcome.figure(&format!("{DELIVERY}{}", percentile(quantile)));
-            figure.map_or_else(String::new, |Figure { expected, measured, .. }| {
-                let told = measured.unwrap_or(f64::NAN);
-                format!("{:.2} → {:.2}", expected / 1e3, told / 1e3)
-            })
-        };
+        let RoomsCase { layout, used, threads, backend } = outcome.case;
+        let pair = |quantile| outcome.pair_ms(&format!("{DELIVERY}{}", percentile(quantile)));
         let by_record = outcome.figures.iter().filter(|figure| figure.name.starts_with(BY_RECORD));
         let apart = by_record.map(|it| it.measured.unwrap_or(f64::NAN) - it.expected);
         let most = apart.fold(0.0, |most: f64, it| if it.abs() > most.abs() { it } else { most });
         table.add_row([
-            format!("{} of {}", house.rooms, house.members),
-            arrivals.name().to_string(),
+            format!("{} of {}", layout.rooms, layout.members),
             format!("{used}"),
             threads.to_string(),
             backend.to_string(),
@@ -402,7 +373,7 @@ mod tests {
             assert!(!cases[..at].contains(case), "{case} is there twice");
             let deliveries = case.rate() * RoomsScope::FULL.seconds;
             assert!(deliveries > 10_000.0, "{case}: {deliveries} have no p99");
-            let messages = deliveries / f64::from(case.house.members);
+            let messages = deliveries / f64::from(case.layout.members);
             assert!(messages > 1_000.0, "{case}: {messages} have no p90");
         }
     }

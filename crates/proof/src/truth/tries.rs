@@ -33,6 +33,14 @@ impl<C> Outcome<C> {
     pub fn figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
+
+    /// A time in ms, for a table: `expected → measured`. Empty, if there is none of this name.
+    pub fn pair_ms(&self, name: &str) -> String {
+        self.figure(name).map_or_else(String::new, |Figure { expected, measured, .. }| {
+            let told = measured.unwrap_or(f64::NAN);
+            format!("{:.2} → {:.2}", expected / 1e3, told / 1e3)
+        })
+    }
 }
 
 /// Measures these cases, so many side by side.
