@@ -45,6 +45,7 @@ fn what_it_says_is_what_the_server_recorded() {
         "constant arrivals, two threads",
         "poisson arrivals, two threads",
         "Beside queueing theory",
+        "Robots in rooms",
     ] {
         assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
     }

@@ -45,7 +45,7 @@ pub struct TruthArguments {
     #[arg(long)]
     quick: bool,
     /// What is measured.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "records,queues")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "records,queues,rooms")]
     parts: Vec<Part>,
     /// Write it to this file as well. What stands there below a heading `## Before` stays.
     #[arg(long, value_name = "FILE")]

@@ -130,13 +130,12 @@ impl fmt::Display for RoomsCase {
 /// What a reader has to know of the table.
 pub const ABOUT: &str = "\
 Robots in rooms, and a relay that works on one message at a time, in the order in which they come. \
-From a message's turn to its first member it takes 2 ms, and a constant time from one member to \
-the next. Robots speak evenly. *Used* is the share of what the relay can carry. \
-Times are given as *simulated → told by `bakeoff load`*: the simulation of one queue has the times \
-at which messages were due, and the time that the relay took for each in truth. *By the record* is \
-the largest difference between what is told and what the relay wrote down, of all percentiles. \
-Each time may be off by 2 % + 100 µs, each count by nothing. A case that missed anything was \
-measured once more, and that counts.";
+It takes a constant time from a message's turn to its first member, and another one from each \
+member to the next. Robots speak evenly. *Used* is the share of what the relay can carry. Times are \
+given as *simulated → told by `bakeoff load`*: the simulation of one queue has the times at which \
+messages were due, and the time that the relay took for each in truth. *By the record* is the \
+largest difference between what is told and what the relay wrote down, of all percentiles. A case \
+that missed anything, a count among it, was measured once more, and that counts.";
 
 const DELIVERY: &str = "delivery, ";
 const BY_RECORD: &str = "by the record, ";
