@@ -174,8 +174,10 @@ fn a_store_that_keeps_its_word_only_where_it_is_cut_off_is_found_out_as_it_was_t
         }
     };
     let (kept, lost) = (after("keeps"), after("keeps-when-cut"));
-    assert!(kept.keys > 500 && kept.lost() == 0, "{kept:?}");
+    // How many it is, the disk decides: one write waits for it after the other.
+    assert!(kept.keys > 0 && kept.lost() == 0, "{kept:?}");
     assert_eq!(lost.missing, lost.keys, "it has nothing: {lost:?}");
+    assert!(lost.keys > 0, "it took nothing: {lost:?}");
     let put_off = after("keeps-once-idle");
     assert!(put_off.lost() > 0, "it had a moment without work: {put_off:?}");
     let word = |mode: &str| {

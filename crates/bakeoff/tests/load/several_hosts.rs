@@ -29,7 +29,7 @@ impl Hosts {
 
     /// A host behind a shell's words, in which `"$@"` is the agent.
     pub fn and(mut self, name: &str, words: &str) -> Hosts {
-        let words = words.replace("PID", &self.path(&format!("{name}.pid")).display().to_string());
+        let words = words.replace("PID", &self.pid_file(name));
         let binary = env!("CARGO_BIN_EXE_bakeoff");
         self.content += &format!(
             "[host.{name}]\nreach = [\"sh\", \"-c\", {words:?}, \"sh\"]\nbinary = {binary:?}\n"
@@ -51,9 +51,13 @@ impl Hosts {
         self.path("hosts.toml")
     }
 
+    fn pid_file(&self, name: &str) -> String {
+        self.path(&format!("{name}.pid")).display().to_string()
+    }
+
     /// The agent's process on this host, once it has told.
     fn agent(&self, name: &str) -> Pid {
-        let path = self.path(&format!("{name}.pid"));
+        let path = self.pid_file(name);
         let end = Instant::now() + ENDS_WITHIN;
         loop {
             let told = fs::read_to_string(&path).unwrap_or_default();
@@ -190,7 +194,10 @@ fn a_host_that_fails_before_the_start_ends_the_run() {
     ];
     for (words, says) in cases {
         let began = Instant::now();
-        let hosts = Hosts::new().and("c1", SOUND).and("c2", words);
+        let hosts = Hosts::new().and("c1", SOUND);
+        // Else the run may have ended before there is an agent that has to go.
+        let after = format!("until [ -s {} ]; do sleep 0.01; done; ", hosts.pid_file("c1"));
+        let hosts = hosts.and("c2", &(after + words));
         let said = hosts.load(&[&url, "-n", "20", "-c", "4"]);
         assert_eq!(said.code, Some(4), "{words}: {}", said.stderr);
         assert!(said.stderr.contains("host c2: "), "{words}: {}", said.stderr);
