@@ -80,7 +80,7 @@ check-programs: ## every contender of studies of programs does each kind of its 
 check-servers: ## every contender that serves keeps its contract, and bears what no client of its study sends (ten minutes)
 	@setup/install test
 	cargo test --locked -p bakeoff --test command contenders:: -- --ignored
-	cargo test --locked -p bakeoff --test studies web:: -- --ignored
+	cargo test --locked -p bakeoff --test studies -- --ignored web:: gateway::
 	$(test-store) "$$($(store)/buildable | paste -sd,)"
 
 liars: ## servers, programs and stores that lie, each beside what is said to find it out, a line each (ten minutes; LIARS=del-keeps,once-wrong: these alone)

@@ -93,6 +93,7 @@ pub fn hide(evidence: &mut Evidence) {
     {
         hide(why);
     }
+    evidence.deliveries.iter_mut().flat_map(|seen| seen.firsts.values_mut()).for_each(hide);
 }
 
 #[cfg(test)]

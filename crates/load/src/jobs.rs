@@ -4,8 +4,9 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
 
-use crate::backend::{Backend, Setup};
+use crate::backend::{Backend, Setup, StampedSlots};
 use crate::outcome::record::{Record, SecondOfThread, Since};
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
@@ -15,6 +16,8 @@ use crate::plan::{Arrivals, Plan, Rooms};
 use crate::protocol::Protocol;
 use crate::protocol::pushing::Pushing;
 use crate::robots::seats::Seats;
+use crate::robots::sharing::{Others, SharedRooms, SharedStorm, Sharing};
+use crate::robots::slow::slow_slots;
 use crate::robots::{OUTBOX_BYTES, Robots};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
@@ -22,12 +25,10 @@ use crate::{Outcome, Stop};
 
 /// Bytes that a connection receives at once where its answers are stamped.
 pub(crate) const STAMPED_BYTES: usize = 16 << 10;
-/// Messages that a robot receives at once, if they aren't long; and the fewest bytes.
-const STAMPED_MESSAGES: usize = 4;
-const STAMPED_BYTES_MIN: usize = 1 << 10;
-/// What the robots of a thread may take for that together. The deliveries of those beyond it
-/// aren't stamped.
-const STAMPED_BYTES_MAX: usize = 16 << 20;
+/// Messages that a robot receives at once; and the fewest bytes. What comes together has one
+/// stamp, so that more would make for fewer receives and for later stamps.
+const STAMPED_MESSAGES: usize = 2;
+const STAMPED_BYTES_MIN: usize = 512;
 
 /// What a thread is to carry out, and with what.
 pub(crate) struct Task<'a> {
@@ -54,8 +55,8 @@ pub(crate) trait Job: Sync {
     /// The empty books of a thread with so many connections.
     fn record(&self, thread: usize, slots: u32, seconds: Sender<SecondOfThread>) -> Record;
 
-    /// What a thread's backend has to know.
-    fn setup(&self, clock: Clock, thread: usize, slots: u32) -> Setup;
+    /// What the backend of one of so many threads has to know.
+    fn setup(&self, clock: Clock, of: (usize, usize), slots: u32) -> Setup;
 
     /// A thread's loop, of which nothing was done yet.
     fn of_thread<'a, B: Backend>(
@@ -110,7 +111,7 @@ impl<P: Protocol> Job for Asking<'_, P> {
         record_of(self.plan, self.protocol, thread, slots, seconds)
     }
 
-    fn setup(&self, clock: Clock, thread: usize, slots: u32) -> Setup {
+    fn setup(&self, clock: Clock, (thread, _): (usize, usize), slots: u32) -> Setup {
         let Asking { plan, protocol, queue } = self;
         Setup {
             clock,
@@ -120,8 +121,8 @@ impl<P: Protocol> Job for Asking<'_, P> {
             // In a closed loop a pipeline goes out together, once the last one is answered.
             overlapping: plan.pipeline > 1 && queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(plan.pipeline),
-            stamped: stamped_of(slots),
-            stamped_bytes: STAMPED_BYTES,
+            stamps: StampedSlots::First { slots: stamped_of(slots), bytes: STAMPED_BYTES },
+            paused: [].into(),
             wake: queue.wake_of(thread).map(|wake| wake.as_raw_fd()),
         }
     }
@@ -169,9 +170,32 @@ pub(crate) struct Speaking<'a, W> {
     pub plan: &'a Plan,
     pub rooms: Rooms,
     pub wire: W,
+    /// The threads' lines to each other, until they are taken.
+    lines: Mutex<Vec<Option<Others>>>,
+    /// Where rooms lie on several threads.
+    shared: Option<SharedRooms>,
+    storm: SharedStorm,
 }
 
-impl<W> Speaking<'_, W> {
+impl<'a, W> Speaking<'a, W> {
+    /// Robots of so many threads.
+    pub(crate) fn new((plan, rooms): (&'a Plan, Rooms), wire: W, threads: usize) -> Self {
+        let are_shared = rooms.threads_of_one(plan.connections, threads) > 1;
+        let lines = if are_shared { Others::of(threads as u32) } else { Vec::new() };
+        let shared = are_shared.then(|| SharedRooms::new(rooms.rooms(plan.connections)));
+        let lines = Mutex::new(lines.into_iter().map(Some).collect());
+        let storm = SharedStorm::of(threads as u32);
+        Speaking { plan, rooms, wire, lines, shared, storm }
+    }
+
+    /// What a thread shares with the others. To be asked for once.
+    fn sharing(&self, thread: usize) -> Sharing<'_> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = lines.get_mut(thread).and_then(Option::take);
+        let others = own.unwrap_or_else(Others::none);
+        Sharing { others, rooms: self.shared.as_ref(), storm: &self.storm }
+    }
+
     fn seats(&self, thread: usize, threads: usize) -> Seats {
         let rooms = self.rooms.rooms(self.plan.connections);
         Seats::new(self.rooms.members, rooms, thread as u32, threads as u32)
@@ -195,9 +219,8 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
         record
     }
 
-    fn setup(&self, clock: Clock, _: usize, slots: u32) -> Setup {
+    fn setup(&self, clock: Clock, (thread, threads): (usize, usize), slots: u32) -> Setup {
         let message = self.wire.said_bytes(self.rooms.message_bytes as usize);
-        let stamped_bytes = (message * STAMPED_MESSAGES).clamp(STAMPED_BYTES_MIN, STAMPED_BYTES);
         Setup {
             clock,
             address: self.plan.target.address,
@@ -205,8 +228,10 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
             one_shot: false,
             overlapping: true,
             request_bytes_max: OUTBOX_BYTES,
-            stamped: slots.min((STAMPED_BYTES_MAX / stamped_bytes) as u32),
-            stamped_bytes,
+            stamps: StampedSlots::All {
+                bytes: (message * STAMPED_MESSAGES).max(STAMPED_BYTES_MIN),
+            },
+            paused: slow_slots(self.rooms.slow, self.seats(thread, threads)),
             wake: None,
         }
     }
@@ -222,6 +247,7 @@ impl<W: Pushing + Copy> Job for Speaking<'_, W> {
         let seats = self.seats(thread, threads);
         let sources = Sources::new(plan.target.address, false, plan.connections, thread);
         let (seats, parts) = ((seats, threads as u32), (backend, self.wire, record));
+        let sources = (sources, self.sharing(thread));
         Robots::new((plan, self.rooms), stop, clock, seats, parts, sources)
     }
 }

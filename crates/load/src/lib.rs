@@ -15,18 +15,19 @@
 //! - [`verdict`]: what is made of it.
 //!
 //! `jobs` has what a thread does, and `run` the threads, their common start, and what they saw, put
-//! together. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
+//! together. Before robots come, one of them is a [`scout`]. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
 //! text.
 //!
-//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores; what a
-//! store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What others send with
-//! the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
+//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores, [`frames`] of
+//! rooms; what a store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What
+//! others send with the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
 pub mod agent;
 pub mod answers;
 mod backend;
+pub mod frames;
 pub mod interrupts;
 mod jobs;
 pub mod ladder;
@@ -38,6 +39,7 @@ mod protocol;
 pub mod requests;
 mod robots;
 mod run;
+mod scout;
 #[cfg(any(test, feature = "simulator"))]
 pub mod simulator;
 #[cfg(test)]
@@ -53,6 +55,7 @@ pub use limits::{allow_connections, allow_memory, allowed_cpus};
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::protocol::http1::splits::in_any_split as http1_answer;
+    pub use crate::protocol::pushing::splits::in_any_split as pushed_stream;
     pub use crate::protocol::store::splits::in_any_split as store_answer;
 }
 
@@ -64,6 +67,7 @@ pub use pace::schedule::due_times;
 pub use plan::Plan;
 pub use protocol::store::replies;
 pub use run::{START_AHEAD, chosen_backend, run};
+pub use scout::scout;
 pub use stop::{PRELOADED_WITHIN, Stop, in_time};
 pub use thread::address::ONE_SOURCE_MAX;
 pub use work::keys::{read_back, value};

@@ -106,7 +106,10 @@ fn allow_owed(rooms: Rooms, plan: &Plan, available: Option<u64>) -> Result<(), E
         return Ok(());
     };
     let messages = rooms.messages(rate) * 2.0 * plan.timeout.as_secs_f64();
-    let needed = messages * row_bytes(rooms.members) as f64;
+    let threads = plan.threads_of(&allowed_cpus().unwrap_or_default());
+    // Each thread that has members of a room has a row of each of its messages.
+    let rows = rooms.threads_of_one(plan.connections, threads) as u32;
+    let needed = messages * f64::from(rows) * row_bytes(rooms.members.div_ceil(rows)) as f64;
     let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX) as f64;
     if needed <= most {
         return Ok(());
@@ -185,6 +188,7 @@ pub(crate) fn wake_on_time() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::rooms::Wire;
 
     #[test]
     fn requests_under_way_that_no_memory_holds_are_refused_with_what_they_take() {
@@ -213,7 +217,7 @@ mod tests {
         let allow = |members, rate| {
             let plan =
                 Plan { arrivals: Arrivals::Constant(rate), ..Plan::new(target.clone(), vec![]) };
-            allow_owed(Rooms { members, message_bytes: 64 }, &plan, Some(1 << 30))
+            allow_owed(Rooms::plain(Wire::Frames, members, 64), &plan, Some(1 << 30))
         };
         assert!(allow(1, 1e6).is_ok() && allow(10_000, 1e6).is_ok());
         let told = allow(1, 1e7).unwrap_err().to_string();

@@ -11,7 +11,7 @@ use histogram::Histogram;
 use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
-use crate::backend::{Backend, Setup};
+use crate::backend::{Backend, Setup, StampedSlots};
 use crate::interrupts::seconds_apart;
 use crate::jobs::{Asking, Job, Speaking, Task, ThreadLoop};
 use crate::outcome::Second;
@@ -20,10 +20,15 @@ use crate::outcome::samples::Samples;
 use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
 use crate::pace::window::Window;
-use crate::plan::{Arrivals, BackendChoice, Plan, Until, Workload};
+use crate::plan::rooms::Wire;
+use crate::plan::{Arrivals, BackendChoice, Plan, Rooms, Until, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::pushing::Pushing;
 use crate::protocol::pushing::frames::FramesWire;
+use crate::protocol::pushing::mqtt::MqttWire;
+use crate::protocol::pushing::nats::NatsWire;
+use crate::protocol::pushing::resp::RespWire;
 use crate::protocol::store::Store;
 use crate::thread::connects;
 use crate::work::keys::Writers;
@@ -60,10 +65,28 @@ pub(crate) fn run_from(
         }
         Workload::Keys(keys) => run_as(&Store::new(plan, keys), (plan, stop), at, tell),
         Workload::Rooms(rooms) => {
-            let job = Speaking { plan, rooms: *rooms, wire: FramesWire };
-            carry_out(&job, Crew::of(plan)?, (plan, stop), at, tell)
+            let (rooms, of, seed) = (*rooms, (plan, stop), plan.seed);
+            match rooms.wire {
+                Wire::Frames => speak_by(FramesWire, rooms, of, at, tell),
+                Wire::Mqtt { qos } => speak_by(MqttWire::new(seed, qos), rooms, of, at, tell),
+                Wire::Nats => speak_by(NatsWire::new(seed), rooms, of, at, tell),
+                Wire::Resp => speak_by(RespWire::new(seed), rooms, of, at, tell),
+            }
         }
     }
+}
+
+/// Runs a plan of robots by a wire.
+fn speak_by(
+    wire: impl Pushing + Copy,
+    rooms: Rooms,
+    (plan, stop): (&Plan, &Stop),
+    at: impl FnOnce() -> Option<Moment>,
+    tell: &mut dyn FnMut(&News),
+) -> Result<Outcome, Error> {
+    let crew = Crew::of(plan)?;
+    let job = Speaking::new((plan, rooms), wire, crew.threads);
+    carry_out(&job, crew, (plan, stop), at, tell)
 }
 
 /// Runs a plan of requests by a protocol: what [`run`] does once it knows which.
@@ -190,9 +213,11 @@ impl Plan {
     pub fn threads_of(&self, allowed: &[usize]) -> usize {
         let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
         let threads = if self.threads == 0 { cpus } else { self.threads };
-        // A thread without a connection has nothing to do, and a room lies on one thread.
-        let parts = self.rooms().map_or(self.connections, |it| it.rooms(self.connections));
-        threads.min(parts as usize).max(1)
+        // A thread without a connection has nothing to do.
+        match self.rooms() {
+            Some(rooms) => rooms.threads(self.connections, threads),
+            None => threads.min(self.connections as usize).max(1),
+        }
     }
 
     /// The borders of a run that starts at this time.
@@ -263,7 +288,7 @@ impl Task<'_> {
         record.usage.cpu = Some(self.cpu);
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
-        let setup = job.setup(self.clock, self.thread, slots);
+        let setup = job.setup(self.clock, (self.thread, self.threads), slots);
         let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)
                 .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
@@ -478,8 +503,8 @@ pub fn chosen_backend() -> String {
         one_shot: false,
         overlapping: false,
         request_bytes_max: 0,
-        stamped: 0,
-        stamped_bytes: 0,
+        stamps: StampedSlots::NONE,
+        paused: [].into(),
         wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));

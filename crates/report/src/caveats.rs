@@ -1,16 +1,37 @@
 //! What stands beside tables so that nobody takes their figures for something else.
 
 use result::Run;
-use result::figure::{MEMORY, Unit};
+use result::figure::{LINES_OF_CODE, MEMORY, Unit};
 use result::outcome::Outcome;
 
 use crate::figures;
 use crate::sections::Section;
 use crate::trials::trials;
 use crate::units;
+use crate::words;
 
-/// What a rate counts, said once where a study has requests.
-pub const GOOD_ANSWERS: &str = "Requests a second count good answers only.";
+/// What figures count, said once where a study has requests or deliveries; `None` of others.
+pub fn counted(run: &Run) -> Option<&'static str> {
+    let requests = "Requests a second count good answers only.";
+    let deliveries = "A delivery is one message that reached one member of its room. CPU time is \
+                      that of the server alone. Memory a robot is the server's resident memory \
+                      while all robots are there and say nothing, less that without them.";
+    figures::has_times(run).then(|| words::either(run, requests, deliveries))
+}
+
+/// How lines of code are counted, where a table has them.
+pub fn lines_of_code(run: &Run) -> Option<&'static str> {
+    let has_lines = run.study.figure(LINES_OF_CODE).is_some();
+    has_lines.then_some(
+        "Lines of code are those of the contender's own source files that are neither blank nor \
+         only a comment.",
+    )
+}
+
+/// What ≥ means before a time.
+pub fn bound_of_time(run: &Run) -> &'static str {
+    words::either(run, "requests without an answer", "deliveries that never came")
+}
 
 /// What stands over a study's own sentences on that.
 pub const CANNOT_SAY: &str = "What these figures can't say";

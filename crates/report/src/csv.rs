@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use csv::{Terminator, WriterBuilder};
 use result::evidence::Work;
-use result::figure::{Figure, MEMORY, RATE, Unit};
+use result::figure::{Figure, MEMORY, RATE, UNTIL_ALL_P99_US, Unit};
 use result::finding::{Finding, Verdict, worst};
 use result::outcome::Row;
 use result::plan::{Contender, Cores, Pace, Tier};
@@ -113,8 +113,10 @@ fn columns(run: &Run) -> Vec<Column<'_>> {
         }),
     });
     // All else is among the fixed columns.
-    let is_told =
-        |figure: &&Figure| matches!(figure.unit, Unit::Bytes | Unit::Count) && figure.id != MEMORY;
+    let is_told = |figure: &&Figure| {
+        let is_so = matches!(figure.unit, Unit::Bytes | Unit::Count) && figure.id != MEMORY;
+        is_so || figure.id == UNTIL_ALL_P99_US
+    };
     let told = run.study.figures.iter().filter(is_told).map(|figure| Column {
         name: name(&figure.id),
         of: Box::new(|it| of_work(it, |work| work.result.get(&figure.id).copied())),

@@ -2,7 +2,7 @@
 //! a study's figures a table has.
 
 use result::Run;
-use result::figure::{Figure, RATE, Unit};
+use result::figure::{Figure, Unit};
 use result::outcome::{Estimate, Outcome};
 
 use crate::text::visible_name;
@@ -133,8 +133,6 @@ pub fn heading(figure: &Figure) -> String {
 }
 
 /// A rate that was offered, in words.
-pub fn requests(run: &Run, rate: f64) -> String {
-    let words = run.study.figure(RATE).and_then(|figure| figure.words.as_ref());
-    let of = words.map_or("units of work a second", |words| &words.of);
-    format!("{} {of}", units::whole(rate.round() as u64))
+pub fn offered(run: &Run, rate: f64) -> String {
+    format!("{} {}", units::whole(rate.round() as u64), run.study.rate_of())
 }

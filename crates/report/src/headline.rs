@@ -10,7 +10,7 @@ use result::plan::PaceKind;
 use result::{Run, State};
 
 use crate::contenders::{title, who};
-use crate::figures::{self, requests};
+use crate::figures::{self, offered};
 use crate::lead::lead;
 use crate::rate_by_loss;
 use crate::sections::class_name;
@@ -133,7 +133,7 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
         .filter(|row| is_first(outcome, row))
         .map(|row| brevity.name(run, &row.contender, is_suspect(&row.contender)))
         .collect();
-    let at = outcome.offered.as_ref().map(|it| format!(" at {}", requests(run, it.rate)));
+    let at = outcome.offered.as_ref().map(|it| format!(" at {}", offered(run, it.rate)));
     let under = share_of_settings(alike.len(), of_pace().count());
     let class = class_name(run, outcome).map(|class| format!(" of {class}"));
     let under = format!("{}{under}{}", at.unwrap_or_default(), class.unwrap_or_default());

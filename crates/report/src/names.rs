@@ -58,9 +58,7 @@ pub fn setting_names(dimensions: &[Dimension], settings: &[impl Borrow<Setting>]
         let pace = match of.pace {
             Pace::Free => None,
             Pace::Equal { .. } => Some("at one rate for all".into()),
-            Pace::Fixed { per_s } => {
-                Some(format!("at {} requests a second", units::whole(per_s.into())))
-            }
+            Pace::Fixed { per_s } => Some(format!("at {} a second", units::whole(per_s.into()))),
             Pace::Own { .. } => Some(format!("at {} % of its own maximum", and(&percents))),
         };
         let first = dimensions.first().map(|dimension| some_of(dimension, &first));

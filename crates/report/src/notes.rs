@@ -9,7 +9,7 @@ use result::{LeftOut, Run, State, Trial};
 
 use crate::client_hosts;
 use crate::contenders::{contender, title};
-use crate::figures::{self, requests};
+use crate::figures::{self, offered};
 use crate::headline::{comparison, sentence};
 use crate::repeated::{Repeated, repeated};
 use crate::standing::ranked;
@@ -158,9 +158,23 @@ pub fn of_outcome(run: &Run, outcome: &Outcome) -> Option<String> {
     let offered = outcome
         .offered
         .as_ref()
-        .map(|it| format!("{} for each. {}", requests(run, it.rate), it.rule));
-    let says: Vec<String> = offered.into_iter().chain(sentence).chain(noise).collect();
+        .map(|it| format!("{} for each. {}", offered(run, it.rate), it.rule));
+    let says = offered.into_iter().chain(sentence).chain(noise);
+    let says: Vec<String> = says.chain(by_other_figures(run, outcome)).collect();
     (!says.is_empty()).then(|| says.join(" "))
+}
+
+/// What the figures find that rank beside the first one, where that is anything else.
+fn by_other_figures<'a>(
+    run: &'a Run,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = String> + use<'a> {
+    let first = outcome.ranking().map(|it| &it.sentence);
+    let others = outcome.rankings.iter().skip(1).filter(move |it| Some(&it.sentence) != first);
+    others.filter_map(|ranking| {
+        let title = visible_name(&run.study.figure(&ranking.figure)?.title);
+        Some(format!("By {title}: {}", ranking.sentence))
+    })
 }
 
 /// Below which difference contenders tie.

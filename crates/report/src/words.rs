@@ -1,5 +1,12 @@
 //! Words of which sentences are made.
 
+use result::Run;
+
+/// The same words for requests, or for deliveries where these are what a run counts.
+pub fn either<'a>(run: &Run, of_requests: &'a str, of_deliveries: &'a str) -> &'a str {
+    if run.study.kind.passes_on() { of_deliveries } else { of_requests }
+}
+
 /// A list as one says it: `a, b and c`.
 pub fn and(items: &[impl AsRef<str>]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();

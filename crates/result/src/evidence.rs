@@ -91,6 +91,9 @@ pub struct Evidence {
     /// What became of a store's keys; `None` of anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreSeen>,
+    /// What robots heard of each other; `None` of a server that passes nothing on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<DeliveriesSeen>,
     /// How fast the contender's processors were. Empty where nothing was measured.
     pub core_speeds: Vec<CoreSpeed>,
     /// What the sampling took.
@@ -370,10 +373,11 @@ pub struct Work {
     pub intervals: Vec<Interval>,
     /// The same from its first line to the window: its warm-up, which no figure counts.
     pub warmup: Vec<Interval>,
-    /// Numbers that such a contender told at its end, or that its study counted of what it made,
-    /// by their names.
+    /// Numbers that such a contender told at its end, or that its study or bakeoff counted, by their
+    /// names.
     pub result: BTreeMap<String, f64>,
-    /// The names of those that its study counted.
+    /// The names of those that a study counted, or that bakeoff counted of servers that pass
+    /// messages on.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub counted: BTreeSet<String>,
     /// How long the window was by the clock of a contender that drives itself.
@@ -441,6 +445,62 @@ pub struct StoreSeen {
     pub evictions: Option<u64>,
     /// What it said in the place of one of these counts, bounded and escaped, where that is none.
     pub told_wrong: Option<String>,
+}
+
+/// What robots in rooms heard of each other, from the run's start on unless it says otherwise. Of
+/// deliveries, the client's account has how many were due and came; those that never came are its
+/// errors of the kind `missing`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeliveriesSeen {
+    /// Rooms.
+    pub rooms: u32,
+    /// Robots that came into their rooms before the load.
+    pub joined: u32,
+    /// Robots whose connection the server ended, or that was ended because of what it sent.
+    pub cut: u32,
+    /// Messages of the window that were handed over.
+    pub messages_sent: u64,
+    /// Messages that were heard within the window, good ones or not.
+    pub messages_received: u64,
+    /// Messages that came again.
+    pub duplicates: u64,
+    /// Deliveries that came after a later one of the same sender.
+    pub out_of_order: u64,
+    /// Messages that came to another room.
+    pub leaked: u64,
+    /// What is no message that was sent.
+    pub wrong: u64,
+    /// Missing deliveries that came after they had been given up.
+    pub overdue: u64,
+    /// Deliveries of the window that end at the kernel's stamp of their last packet.
+    pub stamped: u64,
+    /// Those that end when they were seen, which is later.
+    pub unstamped: u64,
+    /// What the first of each kind was like, by the name of its count: bounded and escaped.
+    pub firsts: BTreeMap<String, String>,
+    /// From when a message was due until all members had it, in µs.
+    pub until_all_us: Percentiles,
+    /// From the first member that had a message to the last, in µs.
+    pub first_to_last_us: Percentiles,
+    /// From an established connection until its robot was in its room, in µs.
+    pub join_us: Percentiles,
+    /// The contender's resident memory with no robot there, in bytes.
+    pub memory_before_bytes: Option<u64>,
+    /// The same with all robots in their rooms, before the first message.
+    pub memory_idle_bytes: Option<u64>,
+    /// Whether the contender's documentation promises no more than that a message comes once at
+    /// most.
+    pub may_lose: bool,
+}
+
+impl DeliveriesSeen {
+    /// What a robot takes of the contender's memory while it says nothing, in bytes; `None` where
+    /// that can't be seen.
+    pub fn robot_bytes(&self) -> Option<f64> {
+        let grown = self.memory_idle_bytes?.saturating_sub(self.memory_before_bytes?);
+        (self.joined > 0).then(|| grown as f64 / f64::from(self.joined))
+    }
 }
 
 /// The writing of all keys before the work.
@@ -533,7 +593,7 @@ impl Interval {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientSide {
-    /// Requests whose turn came.
+    /// Requests whose turn came; of robots in rooms, here and in what follows, deliveries.
     pub scheduled: u64,
     /// Requests of those that were never sent.
     pub shed: u64,

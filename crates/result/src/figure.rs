@@ -20,6 +20,13 @@ pub const P99_US: &str = "p99_us";
 
 /// The most memory that the contender's processes had resident at once, in bytes.
 pub const MEMORY: &str = "memory_bytes";
+/// What a robot in a room takes of a gateway's memory while it says nothing, in bytes.
+pub const ROBOT_BYTES: &str = "robot_bytes";
+/// The 99th percentile of the times from when a message was due until all of its room had it, in
+/// µs.
+pub const UNTIL_ALL_P99_US: &str = "until_all_p99_us";
+/// Lines of the contender's own source files that are neither blank nor only a comment.
+pub const LINES_OF_CODE: &str = "lines_of_code";
 /// What the files of a store take at the window's end, in bytes.
 pub const DISK_BYTES: &str = "disk_bytes";
 /// Bytes that a store wrote to disk within the window, for each byte of the values that it was
@@ -69,7 +76,7 @@ pub struct Words {
 }
 
 impl Words {
-    fn of(does: &str, did: &str, how: &str, of: &str) -> Words {
+    pub(crate) fn of(does: &str, did: &str, how: &str, of: &str) -> Words {
         Words { does: does.into(), did: did.into(), how: how.into(), of: of.into() }
     }
 }

@@ -65,6 +65,12 @@ impl Study {
     pub fn figure(&self, id: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.id == id)
     }
+
+    /// What its rates are of: `requests a second`.
+    pub fn rate_of(&self) -> &str {
+        let words = self.figure(RATE).and_then(|figure| figure.words.as_ref());
+        words.map_or("units of work a second", |words| &words.of)
+    }
 }
 
 /// A contract that asks for less than the study's own.

@@ -22,6 +22,10 @@ pub const ASKS: &str = "asks";
 pub const VALUE_BYTES: &str = "value_bytes";
 /// The dimension of how many keys they have: a number.
 pub const KEYS: &str = "keys";
+/// The dimension of how many robots are in a room together: a number.
+pub const ROOM: &str = "room";
+/// The dimension of how long their messages are, in bytes: a number.
+pub const MESSAGE_BYTES: &str = "bytes";
 
 /// Under what contenders are compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 
 use lab::contract::http_client::{Answer, Wrong};
 
-use super::server::{Server, contenders, is_built, is_light};
+use super::server::{ask, contenders, is_built, is_light, open, start};
+use crate::started::Started;
 
 /// More than a server has open here.
 const FILES: u64 = 1024;
@@ -151,15 +152,15 @@ fn cases() -> Vec<Case> {
 }
 
 /// What becomes of a request on a connection of its own.
-fn outcome(server: &Server, case: &Case) -> Outcome {
-    let mut connection = server.open()?;
+fn outcome(server: &Started, case: &Case) -> Outcome {
+    let mut connection = open(server)?;
     connection.send(&case.request)?;
     connection.receive(case.request.starts_with(b"HEAD "))
 }
 
 /// A body is no request, whatever it looks like: what is answered after the request that
 /// has it is the next one, if anything is.
-fn takes_no_body_for_a_request(server: &Server) -> Result<(), String> {
+fn takes_no_body_for_a_request(server: &Started) -> Result<(), String> {
     let inner = String::from_utf8(get("/hello?id=inner")).unwrap();
     let length = format!("Content-Length: {}\r\n", inner.len());
     let chunked = format!("{:x}\r\n{inner}\r\n0\r\n\r\n", inner.len());
@@ -170,7 +171,7 @@ fn takes_no_body_for_a_request(server: &Server) -> Result<(), String> {
         ("GET", "Transfer-Encoding: chunked\r\n", &*chunked),
     ] {
         let (outer, next) = (request(method, "/hello?id=outer", headers), get("/hello?id=next"));
-        let mut connection = server.open().map_err(|why| why.to_string())?;
+        let mut connection = open(server).map_err(|why| why.to_string())?;
         let all = [&outer[..], body.as_bytes(), &next[..]].concat();
         connection.send(&all).map_err(|why| why.to_string())?;
         let first = connection.receive(false);
@@ -190,10 +191,10 @@ fn takes_no_body_for_a_request(server: &Server) -> Result<(), String> {
 }
 
 /// Many requests at once are answered one by one.
-fn answers_all_that_are_pipelined(server: &Server) -> Result<(), String> {
+fn answers_all_that_are_pipelined(server: &Started) -> Result<(), String> {
     let ids = (0..PIPELINED).map(|number| format!("id{number}x"));
     let requests: Vec<u8> = ids.clone().flat_map(|id| get(&format!("/hello?id={id}"))).collect();
-    let mut connection = server.open().map_err(|why| why.to_string())?;
+    let mut connection = open(server).map_err(|why| why.to_string())?;
     connection.send(&requests).map_err(|why| why.to_string())?;
     for id in ids {
         match connection.receive(false) {
@@ -205,7 +206,7 @@ fn answers_all_that_are_pipelined(server: &Server) -> Result<(), String> {
 }
 
 /// What is wrong with a server.
-fn wrongs(server: &mut Server) -> Vec<String> {
+fn wrongs(server: &mut Started) -> Vec<String> {
     let mut wrongs = Vec::new();
     for case in cases() {
         let outcome = outcome(server, &case);
@@ -214,7 +215,7 @@ fn wrongs(server: &mut Server) -> Vec<String> {
             wrongs.push(format!("{}: {}", case.what, seen.chars().take(300).collect::<String>()));
         }
         // Some servers end by an error in what they do after the answer.
-        let next = server.ask();
+        let next = ask(server);
         if next != Ok(200) || server.has_ended() {
             wrongs.push(format!("after {} the next client has {next:?}", case.what));
             return wrongs;
@@ -241,7 +242,7 @@ fn hostile_clients_are_refused(is_tried: impl Fn(&str) -> bool) {
     // Files are served by the same nginx as all else of nginx.
     for contender in contenders().iter().filter(|it| it.lighter_contract().is_none()) {
         if is_tried(&contender.name) && is_built(&contender.name) {
-            let mut server = Server::start(contender, FILES);
+            let mut server = start(contender, FILES);
             let wrongs = wrongs(&mut server);
             all.extend(wrongs.iter().map(|wrong| format!("{}: {wrong}", contender.name)));
         }

@@ -8,8 +8,8 @@ use std::process::Command;
 use lab::ready::programs;
 use result::finding::Verdict;
 
-use super::server::ROOT;
 use crate::fixture::{Lab, skipped};
+use crate::started::ROOT;
 
 /// Answers that a connection has before nginx closes it.
 const LIMIT: u64 = 1000;

@@ -5,7 +5,7 @@
 //! - [`kept`]: connections that are to be kept, and are or aren't;
 //! - [`open_files`]: hardly any files that may be open;
 //! - [`transports`]: what they wait with for connections;
-//! - [`server`]: a contender that a test starts.
+//! - [`server`]: the contenders, started and asked.
 
 mod hostile;
 mod kept;

@@ -6,13 +6,14 @@ use std::fs;
 
 use lab::study::contender::Placeholders;
 
-use super::server::{ABSENT, Server, contenders, is_built};
+use super::server::{contenders, is_built, start};
 use crate::fixture::output_without_io_uring;
+use crate::started::{ABSENT, Started};
 
 const FILES: u64 = 1024;
 
 /// What a server waits with for the kernel, by the kernel's names.
-fn waits_with(server: &Server) -> Vec<String> {
+fn waits_with(server: &Started) -> Vec<String> {
     let kinds = ["anon_inode:[eventpoll]", "anon_inode:[io_uring]"];
     let folders = server.processes().into_iter().map(|pid| format!("/proc/{pid}/fd"));
     let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
@@ -36,7 +37,7 @@ fn a_server_on_netty_uses_the_transport_that_it_is_named_after() {
         }
         let contender = all.iter().find(|contender| contender.name == name).expect(name);
         // It has answered, so that its event loops are there.
-        let server = Server::start(contender, FILES);
+        let server = start(contender, FILES);
         assert_eq!(waits_with(&server), [expected], "{name}");
     }
 }

@@ -7,8 +7,8 @@ use lab::drive::LoadFrom;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
-use lab::study::Study;
 use lab::study::contender::Contender;
+use lab::study::{Profile, Study};
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
@@ -121,7 +121,8 @@ fn check(arguments: &CheckArguments) -> Result<(), Ended> {
 /// The settings that show whether a contender does its job: of one that serves the first,
 /// whatever the connections; of one that drives itself each kind of work that it can do.
 fn works(study: &Study, contender: &Contender) -> Vec<Setting> {
-    let all = study.file.profile.values().flat_map(|profile| profile.free_settings());
+    let of_profile = |it: &Profile| [it.free_settings(), it.fixed_settings()].concat();
+    let all = study.file.profile.values().flat_map(of_profile);
     let mut works: Vec<Setting> = Vec::new();
     for setting in all.filter(|setting| contender.takes(setting)) {
         if works.iter().all(|known| known.values != setting.values) {

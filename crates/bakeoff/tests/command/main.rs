@@ -7,6 +7,7 @@
 //! - [`contenders`]: those that are in the tree, checked;
 //! - [`from_hosts`]: the load of a study from several hosts;
 //! - [`liars`]: servers, programs and stores that lie, beside what is said to find them out;
+//! - [`rooms`]: studies of gateways;
 //! - [`own_servers`]: requests with headers and bodies, and secrets, in `duel` and `study.toml`;
 //! - [`pages`]: the pages that a newcomer goes through, gone through;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
@@ -34,6 +35,7 @@ mod own_servers;
 mod pages;
 mod programs;
 mod report;
+mod rooms;
 mod run;
 #[path = "../../../report/tests/fixture/mod.rs"]
 mod runs;

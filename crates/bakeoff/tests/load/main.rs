@@ -3,6 +3,7 @@
 //! - [`asked`]: bodies, placeholders, headers, and the statuses that are good;
 //! - [`backlog`]: thousands of connections and a common listen queue;
 //! - [`bodies`]: bodies larger than all that lies between it and the server;
+//! - [`brokers`]: robots in rooms, against real brokers: mosquitto, NATS and Redis;
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`fallback`]: where the kernel permits no io_uring;
@@ -27,6 +28,7 @@
 mod asked;
 mod backlog;
 mod bodies;
+mod brokers;
 mod client;
 mod command;
 mod fallback;

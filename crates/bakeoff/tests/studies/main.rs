@@ -8,8 +8,11 @@ mod codecs;
 mod erlang;
 #[path = "../fixture/mod.rs"]
 mod fixture;
+#[path = "../../../../studies/gateway/tests/main.rs"]
+mod gateway;
 #[path = "../../../../studies/messages/tests/main.rs"]
 mod messages;
+mod started;
 #[path = "../../../../studies/web/tests/main.rs"]
 mod web;
 #[path = "../../../../studies/web/erlang/tests/loading.rs"]

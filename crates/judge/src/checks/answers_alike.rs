@@ -16,7 +16,8 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
     why: "A server that sends less has less to make and to copy. Ways to write a random number differ by up to 32 bytes. 128 bytes are a header line or two, less than a packet's own overhead. Headers that all contenders leave out alike are a matter of the contract.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
     scope: Scope::Row(|compared| {
-        let sends_bodies = compared.kind.is_asked() && !compared.kind.keeps_data();
+        let kind = compared.kind;
+        let sends_bodies = kind.is_asked() && !kind.keeps_data() && !kind.passes_on();
         sends_bodies.then(|| look(compared))?
     }),
 };

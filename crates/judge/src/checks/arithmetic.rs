@@ -54,9 +54,9 @@ const RULES: [LoadRule; 4] = [contradiction, of_an_open_loop, too_few_answers, l
 
 const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
-fn contradiction(_: &TrialSeen, load: &Load) -> Option<Word> {
+fn contradiction(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let of_hosts = || load.client.hosts.iter().find_map(fault_of_host);
-    let fault = fault_in_counts(load).or_else(of_hosts).or_else(|| fault_in_times(load))?;
+    let fault = fault_in_counts(seen, load).or_else(of_hosts).or_else(|| fault_in_times(load))?;
     Some(Word::invalid("contradiction", fault).against("none"))
 }
 
@@ -125,38 +125,41 @@ fn errors(load: &Load) -> u64 {
     load.work.errors.iter().map(|error| error.count).sum()
 }
 
-fn fault_in_counts(load: &Load) -> Option<String> {
+fn fault_in_counts(seen: &TrialSeen, load: &Load) -> Option<String> {
     let errors = errors(load);
+    let (requests, answers) =
+        (seen.either("requests", "deliveries"), seen.either("answers", "deliveries"));
+    let came = seen.either("had a good answer", "came");
     if load.client.scheduled != load.client.sent + load.client.shed {
         return Some(format!(
-            "{} requests were scheduled, but {} sent and {} shed.",
+            "{} {requests} were scheduled, but {} sent and {} shed.",
             load.client.scheduled, load.client.sent, load.client.shed
         ));
     }
     if load.client.sent != load.client.good + errors + load.client.in_flight {
         return Some(format!(
-            "{} requests were sent, but {} good, {errors} errors and {} in flight.",
+            "{} {requests} were sent, but {} good, {errors} errors and {} in flight.",
             load.client.sent, load.client.good, load.client.in_flight
         ));
     }
     let timed = load.work.service_us.count - load.work.service_us.censored;
     if timed != load.client.good {
         return Some(format!(
-            "{} requests had a good answer, but the seconds have the times of {timed}.",
+            "{} {requests} {came}, but the seconds have the times of {timed}.",
             load.client.good
         ));
     }
     let by_rate = load.work.rate * load.work.seconds;
     if differ(by_rate, load.work.done as f64) {
         return Some(format!(
-            "Rate × time is {by_rate:.0}, but {} answers were counted.",
+            "Rate × time is {by_rate:.0}, but {} {answers} were counted.",
             load.work.done
         ));
     }
     let by_second: u64 = load.work.per_second.iter().map(|second| second.good).sum();
     if !load.work.per_second.is_empty() && differ(by_second as f64, load.work.done as f64) {
         return Some(format!(
-            "The seconds have {by_second} answers together, the window {}.",
+            "The seconds have {by_second} {answers} together, the window {}.",
             load.work.done
         ));
     }

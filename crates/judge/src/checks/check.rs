@@ -2,7 +2,7 @@
 
 use result::Trial;
 use result::durability::Classes;
-use result::evidence::{ClientSide, Evidence, StoreSeen, Work};
+use result::evidence::{ClientSide, DeliveriesSeen, Evidence, StoreSeen, Work};
 use result::finding::{Finding, Verdict};
 use result::kind::Kind;
 use result::plan::{Contender, Pace, Slot};
@@ -188,6 +188,30 @@ impl<'a> TrialSeen<'a> {
             Some(store) => look(store),
             None => Some(Word::not_checked("What became of the keys is not known.")),
         }
+    }
+
+    /// A check's word on what the load generator's robots heard of each other. It doesn't apply to
+    /// what passes nothing on.
+    pub(super) fn of_deliveries(
+        &self,
+        look: impl FnOnce(&Load, &DeliveriesSeen) -> Option<Word>,
+    ) -> Option<Word> {
+        if !self.kind.passes_on() {
+            return None;
+        }
+        match &self.evidence.deliveries {
+            Some(deliveries) => self.under_load(|load| look(load, deliveries)),
+            None => Some(Word::not_checked("What became of the deliveries is not known.")),
+        }
+    }
+
+    /// The same words for requests, or for deliveries where these are what is counted.
+    pub(super) fn either(
+        &self,
+        of_requests: &'static str,
+        of_deliveries: &'static str,
+    ) -> &'static str {
+        if self.kind.passes_on() { of_deliveries } else { of_requests }
     }
 
     /// Whether requests came at a rate, whatever was answered.

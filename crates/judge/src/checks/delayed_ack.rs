@@ -23,17 +23,28 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         return Word::not_checked("The distribution of times is not known.");
     };
     let Some(share) = delayed_ack::share(&times) else {
-        return Word::valid("no cluster at 40 ms", "No answer waited for an acknowledgement.");
+        let says = seen.either(
+            "No answer waited for an acknowledgement.",
+            "No delivery waited for an acknowledgement.",
+        );
+        return Word::valid("no cluster at 40 ms", says);
     };
-    let value = format!("{} of the answers at 40 to 50 ms", percent(share));
+    let what = seen.either("answers", "deliveries");
+    let value = format!("{} of the {what} at 40 to 50 ms", percent(share));
     match client_limit::server_share(seen) {
         Some(used) if used >= BUSY => Word::valid(
             format!("{value}, {} of the cores in use", percent(used)),
-            "The contender was at work: its answers may take that long, or wait that long in a queue.",
+            seen.either(
+                "The contender was at work: its answers may take that long, or wait that long in a queue.",
+                "The contender was at work: its deliveries may take that long, or wait that long in a queue.",
+            ),
         ),
         _ => Word::suspect(
             value,
-            "Answers seem to have waited for an acknowledgement of TCP, not for the contender's work.",
+            seen.either(
+                "Answers seem to have waited for an acknowledgement of TCP, not for the contender's work.",
+                "Deliveries seem to have waited for an acknowledgement of TCP, not for the contender's work.",
+            ),
         ),
     }
 }

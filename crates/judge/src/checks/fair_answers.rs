@@ -10,20 +10,25 @@ use super::check::{Check, Load, Scope, TrialSeen, Word};
 const MEAN_MIN: f64 = 10.0;
 /// Share of the mean below which a connection was left behind.
 const STARVED_SHARE: f64 = 0.05;
+/// Share of the mean below which a robot in a room was left behind.
+const ROBOT_SHARE: f64 = 0.9;
 /// Share of the connections with a request without an answer from which on fewer carried
 /// the load than it says.
 const LEFT_INVALID: f64 = 0.01;
 
 pub(super) const FAIR_ANSWERS: Check = Check {
     id: "fair-answers",
-    signal: "In every load whose median answer takes 0.2 s at most: connections that were asked, left waiting for 2 s, and had no answer in the window; and requests of the window that had no answer 2 s after its end. In a closed loop also the fewest and the most answers that a connection had, against the mean.",
-    threshold: "no connection and no request is left without an answer. In an open loop it is invalid from one for a hundred connections on, and suspect below. In a closed loop one connection without an answer is invalid. There every connection has at least a twentieth of the mean, from 10 answers a connection on",
-    why: "A connection that was answered once and then left waiting gives one long wait and no more, which no rate and no percentile shows, and no error either: a window is over before the client gives up. The load is then carried by fewer connections than it says. A connection that nobody asked is no fault: in an open loop the client asks the one that it used last. From 10 answers on chance doesn't leave one with a twentieth; sound servers give the last connection half of the mean or more.",
+    signal: "In every load whose median answer takes 0.2 s at most: connections that were asked, left waiting for 2 s, and had no answer in the window; and requests of the window that had no answer 2 s after its end. In a closed loop also the fewest and the most answers that a connection had, against the mean; of robots in rooms the same of deliveries.",
+    threshold: "no connection and no request is left without an answer. In an open loop it is invalid from one for a hundred connections on, and suspect below. In a closed loop one connection without an answer is invalid. There every connection has at least a twentieth of the mean, from 10 answers a connection on. Every robot has at least nine tenths of the mean, from 10 deliveries a robot on",
+    why: "A connection that was answered once and then left waiting gives one long wait and no more, which no rate and no percentile shows, and no error either: a window is over before the client gives up. The load is then carried by fewer connections than it says. A connection that nobody asked is no fault: in an open loop the client asks the one that it used last. From 10 answers on chance doesn't leave one with a twentieth; sound servers give the last connection half of the mean or more. Of deliveries to robots nothing is left to chance: all speak in turn, so that each is owed as many as the others.",
     fix: "Look for a listener or a worker that stops reading from some of its connections; see the fewest and the most in `run.json`.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| look(seen, load))),
 };
 
 fn look(seen: &TrialSeen, load: &Load) -> Option<Word> {
+    if seen.kind.passes_on() {
+        return Some(shares_of_robots(load));
+    }
     let usual = median(load);
     let waiting = |count: u64| left_waiting(count, usual, PATIENCE_MAX);
     if let Some(word) = unanswered_connections(seen, load, waiting) {
@@ -89,7 +94,26 @@ fn shares(load: &Load) -> Word {
     }
 }
 
+/// How deliveries lie among robots, of which each is owed as many as any other, give or take one.
+fn shares_of_robots(load: &Load) -> Word {
+    if !are_enough(load) {
+        let says = "Too few deliveries a robot to tell chance from neglect.";
+        return Word::not_checked(says)
+            .advise("Measure for longer (`measure_s` of the profile), or with fewer robots.");
+    }
+    let (value, fewest) = (answers_each(load), load.client.answers_a_connection.0);
+    let word = if fewest == 0 {
+        Word::invalid(value, "A robot heard nothing at all, while the others did.")
+    } else if (fewest as f64) < ROBOT_SHARE * mean(load) {
+        Word::suspect(value, "A robot heard much less than the others.")
+    } else {
+        Word::valid(value, "Every robot had its share.")
+    };
+    word.against(NINE_TENTHS)
+}
+
 const A_TWENTIETH: &str = "at least a twentieth of the mean, invalid where one has none";
+const NINE_TENTHS: &str = "of robots at least nine tenths of the mean, invalid where one has none";
 const NO_CONNECTION: &str = "none, in an open loop invalid from one in a hundred on";
 const NONE_LEFT: &str = "none, invalid from one for a hundred connections on";
 
@@ -121,7 +145,9 @@ fn median(load: &Load) -> Option<Duration> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::sound::{at_half_of_its_maximum, word_after_load, word_if_any, word_on};
+    use super::super::sound::{
+        at_half_of_its_maximum, word_after_load, word_if_any, word_of_a_gateway, word_on,
+    };
     use super::*;
 
     #[test]
@@ -158,6 +184,21 @@ mod tests {
         };
         assert_eq!(open(1), (Verdict::Suspect, one));
         assert_eq!(open(2).0, Verdict::Invalid, "one in a hundred");
+    }
+
+    #[test]
+    fn a_robot_that_hears_less_than_the_others_casts_doubt_and_one_that_hears_nothing_is_invalid() {
+        let with = |fewest: u64| {
+            let word = word_of_a_gateway(&FAIR_ANSWERS, |evidence| {
+                evidence.clients[0].answers_a_connection = (fewest, 2_000);
+            });
+            (word.verdict, word.value)
+        };
+        assert_eq!(with(1_999), (Verdict::Valid, "1999 to 2000, mean 2000".into()));
+        assert_eq!(with(1_799).0, Verdict::Suspect);
+        assert_eq!(with(0).0, Verdict::Invalid);
+        let few = word_of_a_gateway(&FAIR_ANSWERS, |evidence| evidence.clients[0].good = 900);
+        assert_eq!(few.verdict, Verdict::NotChecked);
     }
 
     #[test]

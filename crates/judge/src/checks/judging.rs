@@ -265,7 +265,7 @@ mod tests {
             absent(judge(kind, &slot, &evidence), is_of_trials)
         };
         let of_trial = |trial| of_kind(Kind::Http, trial);
-        let of_none = ["hosts", "misses", "evictions"];
+        let of_none = ["hosts", "deliveries", "misses", "evictions"];
         let and = |others: &[&'static str]| [&of_none[..], others].concat();
         assert_eq!(
             of_trial(sound()),
@@ -273,7 +273,30 @@ mod tests {
         );
         assert_eq!(
             of_kind(Kind::Keys, of_a_store()),
-            ["hosts", "offered-rate", "lateness", "own-account", "runtime", "fresh-process"]
+            [
+                "hosts",
+                "deliveries",
+                "offered-rate",
+                "lateness",
+                "own-account",
+                "runtime",
+                "fresh-process"
+            ]
+        );
+        let (kind, gateway) = of_a_gateway();
+        assert_eq!(
+            of_kind(kind, gateway),
+            [
+                "hosts",
+                "errors",
+                "misses",
+                "evictions",
+                "keep-alive",
+                "own-account",
+                "hidden-tail",
+                "runtime",
+                "fresh-process"
+            ]
         );
         assert_eq!(
             of_trial(at_half_of_its_maximum()),

@@ -14,7 +14,9 @@ pub(super) const KEEP_ALIVE: Check = Check {
     why: "A new connection costs client and server several times what an answer costs. A server that cuts one in 2,000 answers loses some tenths of a per cent, as much as identical entries differ by. A limit of requests a connection also cuts all connections at about the same time. One in 10 is nearer to a load without keep-alive.",
     fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",
     scope: Scope::Trial(|seen, _| {
-        seen.under_load(|load| seen.slot.setting.kept().then(|| look(load)))
+        // A robot that is cut stays away, which `deliveries` tells.
+        let may_be_cut = seen.slot.setting.kept() && !seen.kind.passes_on();
+        seen.under_load(|load| may_be_cut.then(|| look(load)))
     }),
 };
 

@@ -12,6 +12,7 @@ mod client_limit;
 mod contract;
 mod cpu_quota;
 mod delayed_ack;
+mod deliveries;
 mod disk_writes;
 mod errors;
 mod evictions;
@@ -63,7 +64,7 @@ pub(crate) use survives::is_of_no_class;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 36] = [
+pub const CHECKS: [&Check; 37] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -71,6 +72,7 @@ pub const CHECKS: [&Check; 36] = [
     &load_arrived::LOAD_ARRIVED,
     &hosts::HOSTS,
     &errors::ERRORS,
+    &deliveries::DELIVERIES,
     &misses::MISSES,
     &evictions::EVICTIONS,
     &survives::SURVIVES,

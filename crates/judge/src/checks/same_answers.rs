@@ -46,6 +46,16 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
             Some(store) => values(store),
         };
     }
+    if seen.kind.passes_on() {
+        if contract_after.is_empty() {
+            return Word::not_checked("The contract was not checked again after the load.");
+        }
+        return Word::valid(
+            format!("{} deliveries", load.client.good),
+            "Every delivery under load was compared with what was said, and the contract was kept \
+             before the load and after it.",
+        );
+    }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.work.errors.is_empty() && load.work.done > 0);
     let whole = |it: AnswerSize| it.whole_bytes.unwrap_or(it.head_bytes + it.body_bytes) as f64;

@@ -4,9 +4,9 @@ use histogram::Histogram;
 use result::Trial;
 use result::durability::Classes;
 use result::evidence::{
-    AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, HostSide, Interval, Limits,
-    MachineUse, Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup,
-    ThreadUse, Work,
+    AnswerSize, ClientSide, ContractStep, CoreSpeed, DeliveriesSeen, Evidence, HostSide, Interval,
+    Limits, MachineUse, Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen,
+    ThreadGroup, ThreadUse, Work,
 };
 use result::finding::Finding;
 use result::kind::Kind;
@@ -218,13 +218,40 @@ pub(super) fn of_a_store() -> (Slot, Evidence) {
     (slot, Evidence { store: Some(store), ..evidence })
 }
 
+/// A gateway whose robots, in rooms of ten, heard all of each other, with the kind of its study.
+pub(super) fn of_a_gateway() -> (Kind, (Slot, Evidence)) {
+    let (mut slot, mut evidence) = sound();
+    slot.setting.pace = Pace::Fixed { per_s: 50_000 };
+    slot.setting.values.retain(|(id, _)| id != result::setting::KEPT);
+    slot.setting.set(result::setting::ROOM, 10);
+    slot.setting.set(result::setting::MESSAGE_BYTES, 64);
+    evidence.answer = None;
+    let load = load_of(&mut evidence);
+    load.client.offered_rate = Some(50_000.0);
+    load.client.answers_a_connection = (2_000, 2_000);
+    let mut lateness = load.work.service_us.clone();
+    (lateness.min, lateness.mean, lateness.max) = (Some(0.1), Some(5.0), Some(500.0));
+    lateness.at.iter_mut().for_each(|one| one.value /= 50.0);
+    lateness.histogram = histogram(&[(40, 19_800), (80, 200)]);
+    load.client.lateness_us = Some(lateness);
+    let deliveries = DeliveriesSeen {
+        rooms: 10,
+        joined: 100,
+        messages_sent: 20_000,
+        messages_received: 200_000,
+        stamped: 200_000,
+        ..DeliveriesSeen::default()
+    };
+    (Kind::Rooms, (slot, Evidence { deliveries: Some(deliveries), ..evidence }))
+}
+
 /// One of each sort that checks speak of, with the kind of its study.
-pub(super) fn all_sound() -> [(Kind, (Slot, Evidence)); 5] {
+pub(super) fn all_sound() -> [(Kind, (Slot, Evidence)); 6] {
     let of_servers = |trial| (Kind::Http, trial);
     let store = (Kind::Keys, of_a_store());
     let [free, half, one] = [sound(), at_half_of_its_maximum(), of_one_request_each()];
     let program = (Kind::Program, of_program());
-    [of_servers(free), of_servers(half), of_servers(one), store, program]
+    [of_servers(free), of_servers(half), of_servers(one), store, program, of_a_gateway()]
 }
 
 /// What the checks say of a server's trial.
@@ -290,6 +317,13 @@ pub(super) fn word_of_a_store(check: &Check, change: impl FnOnce(&mut Evidence))
     let (slot, mut evidence) = of_a_store();
     change(&mut evidence);
     word_if(Kind::Keys, check, &slot, &evidence).expect("the check applies to stores")
+}
+
+/// A check's word on a gateway that reached all, after a change to its trial.
+pub(super) fn word_of_a_gateway(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
+    let (kind, (slot, mut evidence)) = of_a_gateway();
+    change(&mut evidence);
+    word_if(kind, check, &slot, &evidence).expect("the check applies to gateways")
 }
 
 /// The same, of a change to what the load saw.

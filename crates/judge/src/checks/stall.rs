@@ -29,7 +29,11 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
     let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let value = format!("{slowest:.0} in a second, usually {usual:.0}");
     if usual == 0.0 {
-        Word::suspect(value, "Half of the seconds or more had no answer.")
+        let says = seen.either(
+            "Half of the seconds or more had no answer.",
+            "Half of the seconds or more had no delivery.",
+        );
+        Word::suspect(value, says)
     } else if slowest < SHARE_MIN * usual {
         // An answer counts in the second in which the client was there to see it.
         let may_be_all = |away_s: f64| slowest + away_s * usual >= SHARE_MIN * usual;

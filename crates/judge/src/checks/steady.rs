@@ -33,7 +33,11 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
     };
     if first == 0.0 || second == 0.0 {
         let which = if first == 0.0 { "first" } else { "second" };
-        return Word::invalid("no answer in a half", format!("The {which} half had no answer."));
+        let what = seen.either("answer", "delivery");
+        return Word::invalid(
+            format!("no {what} in a half"),
+            format!("The {which} half had no {what}."),
+        );
     }
     let change = second / first - 1.0;
     let value = format!("{:+.1} %", change * 100.0);

@@ -145,7 +145,7 @@ fn figure(
     if let (Some(then), Some(now)) = (a.offered_rate, b.offered_rate)
         && (now / then - 1.0).abs() > OFFERED_RATES_APART
     {
-        reasons.push(format!("offered {then:.0} requests a second, then {now:.0}"));
+        reasons.push(format!("offered {then:.0} {}, then {now:.0}", run_b.study.rate_of()));
     }
     let is_cpu_time = b.figure.unit == Unit::CpuMicros;
     if is_cpu_time && counts_interrupts(run_a, setting) != counts_interrupts(run_b, setting) {

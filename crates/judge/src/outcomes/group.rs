@@ -212,6 +212,11 @@ impl<'a> Group<'a> {
         self.run.classes(contender)
     }
 
+    /// What the study's rates are of.
+    pub(super) fn rate_of(&self) -> &str {
+        self.run.study.rate_of()
+    }
+
     /// Whether one of the contenders runs already, so that much of it can't be seen.
     pub(super) fn has_some_that_ran_before(&self) -> bool {
         self.trials.iter().any(|trial| trial.evidence.process.runs_already)

@@ -122,7 +122,8 @@ impl Says<'_> {
             }
             None => format!("more {of} than"),
         };
-        let at = self.at.map(|rate| format!("At {rate:.0} requests a second "));
+        let of_rate = self.group.rate_of();
+        let at = self.at.map(|rate| format!("At {rate:.0} {of_rate} "));
         format!("{}{} {does} {apart} {}", at.unwrap_or_default(), more.1, less.1)
     }
 

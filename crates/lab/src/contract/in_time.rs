@@ -82,6 +82,16 @@ impl InTime {
         self.time.deadline = Instant::now() + self.time.within;
     }
 
+    /// The same for what has another time.
+    pub fn begin_for(&mut self, within: Duration) {
+        self.time.deadline = Instant::now() + within;
+    }
+
+    /// Ends it as one that broke: whatever is on its way is thrown away.
+    pub fn reset(self) -> io::Result<()> {
+        sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).map_err(Into::into)
+    }
+
     /// Sends all bytes.
     pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Missed> {
         while !bytes.is_empty() {

@@ -2,14 +2,17 @@
 //!
 //! - [`http`]: HTTP/1.1, with a small client that is made to complain ([`http_client`]);
 //! - [`store`]: stores write, read and remove keys of its own ([`store_client`]);
+//! - [`rooms`]: gateways pass messages on between members of its own ([`room_member`]);
 //! - [`program`]: programs that drive themselves are held to their clock and their sums.
 //!
-//! Both clients wait on a server in time only (`in_time`).
+//! All clients wait on a server in time only (`in_time`).
 
 pub mod http;
 pub mod http_client;
 mod in_time;
 pub mod program;
+pub mod room_member;
+pub mod rooms;
 pub mod store;
 pub mod store_client;
 

@@ -28,6 +28,15 @@ const BEYOND_LOAD: Duration = Duration::from_secs(30);
 /// Lines that are kept of what a client says before it dies.
 const LINES: usize = 3;
 
+/// What is told of a load while it is offered.
+#[derive(Debug, Clone, Copy)]
+pub enum LoadNews<'a> {
+    /// The connections that are kept are made. The load begins once this is heard.
+    Connected,
+    /// A second has ended.
+    Second(&'a Progress),
+}
+
 /// A client's process. Dropping it ends it.
 #[derive(Debug)]
 pub struct Client {
@@ -82,8 +91,8 @@ impl Client {
         Outside { pid: self.process.id() as i32, cgroup: self.reach.group.clone() }
     }
 
-    /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if
-    /// it was stopped on the way. The process lives on until this is dropped, so that what
+    /// Runs a plan to its end, and tells when it has connected, and of each second; `None` if it
+    /// was stopped on the way. The process lives on until this is dropped, so that what
     /// it used can be read.
     ///
     /// # Errors
@@ -92,11 +101,11 @@ impl Client {
         &mut self,
         plan: &Plan,
         stop: &Stop,
-        progress: &mut dyn FnMut(&Progress),
+        tell: &mut dyn FnMut(LoadNews),
     ) -> Result<Option<Outcome>, Error> {
         self.process.say(&Heard::Plan(Box::new(plan.clone())));
         let within = plan.longest().map(|longest| longest.saturating_add(BEYOND_LOAD));
-        self.hear(within, stop, progress)
+        self.hear(within, stop, tell)
     }
 
     /// Hears it out, unless it takes longer than this.
@@ -104,16 +113,17 @@ impl Client {
         &mut self,
         within: Option<Duration>,
         stop: &Stop,
-        progress: &mut dyn FnMut(&Progress),
+        tell: &mut dyn FnMut(LoadNews),
     ) -> Result<Option<Outcome>, Error> {
         // Counted in looks in vain: while bakeoff is stopped itself, nobody waits.
         let mut waited = Duration::ZERO;
         while !stop.asked() {
             match self.told.recv_timeout(LOOK_EVERY) {
                 Ok(Told::Ready) => {
+                    tell(LoadNews::Connected);
                     self.process.say(&Heard::Start(Moment::now().after(START_AHEAD)));
                 }
-                Ok(Told::Second(second)) => progress(&second),
+                Ok(Told::Second(second)) => tell(LoadNews::Second(&second)),
                 // Nobody looks on.
                 Ok(Told::Connecting(_)) => {}
                 Ok(Told::Ended(outcome)) => return Ok(Some(*outcome)),

@@ -12,11 +12,12 @@ use load::Stop;
 use load::outcome::Account;
 use load::plan::{Arrivals, Until};
 use result::evidence::{
-    ClientSide, ErrorKind, HostSide, OperationSeen, Percentile, Percentiles, Second, Work,
+    ClientSide, DeliveriesSeen, ErrorKind, HostSide, OperationSeen, Percentile, Percentiles,
+    Second, Work,
 };
 use result::plan::Slot;
 
-use super::client::Client;
+use super::client::{Client, LoadNews};
 use super::offering::Offering;
 use super::{Drive, DriveEnd, Driven, Driving, LoadFrom, Outside, Passage};
 use crate::place::Running;
@@ -78,7 +79,8 @@ impl Loading {
         &self.plan
     }
 
-    /// Carries the plan out, and tells when the window begins; `None` if it was stopped.
+    /// Carries the plan out, and tells when all is connected and when the window begins; `None` if
+    /// it was stopped.
     ///
     /// # Errors
     /// Where no load could be offered.
@@ -93,7 +95,11 @@ impl Loading {
             Until::Requests(_) => 0.0,
         };
         let mut is_in_window = false;
-        let offered = self.offering.offer(&self.plan, stop, &mut |progress| {
+        let offered = self.offering.offer(&self.plan, stop, &mut |news| {
+            let progress = match news {
+                LoadNews::Connected => return tell(Passage::Connected),
+                LoadNews::Second(progress) => progress,
+            };
             // It is told when a second has ended, the last of the warm-up among them.
             let measured_s = progress.elapsed_s - warmup;
             if measured_s >= 0.0 && !is_in_window {
@@ -121,6 +127,7 @@ impl Loading {
             answers: seen.sampled_answers,
             told: Vec::new(),
             store: None,
+            deliveries: None,
             written: None,
         }
     }
@@ -185,6 +192,41 @@ fn work(seen: &load::Outcome) -> Work {
         interrupted: seen.interrupted,
         ..Work::default()
     }
+}
+
+/// What robots in rooms heard of each other, as evidence has it; `None` where there were none.
+pub(super) fn deliveries(seen: &load::Outcome) -> Option<DeliveriesSeen> {
+    let heard = seen.deliveries.as_ref()?;
+    let firsts = &heard.firsts;
+    let firsts = [
+        ("duplicates", &firsts.duplicate),
+        ("out_of_order", &firsts.out_of_order),
+        ("leaked", &firsts.leaked),
+        ("wrong", &firsts.wrong),
+        ("cut", &firsts.cut),
+    ];
+    let firsts = firsts.into_iter().filter_map(|(of, first)| {
+        first.as_ref().map(|first| (of.to_string(), harmless(&first.what)))
+    });
+    Some(DeliveriesSeen {
+        rooms: heard.rooms,
+        joined: heard.joined,
+        cut: heard.cut,
+        messages_sent: heard.messages_sent,
+        messages_received: heard.messages_received,
+        duplicates: heard.duplicates,
+        out_of_order: heard.out_of_order,
+        leaked: heard.leaked,
+        wrong: heard.wrong,
+        overdue: heard.overdue,
+        stamped: heard.stamped,
+        unstamped: heard.unstamped,
+        firsts: firsts.collect(),
+        until_all_us: latency(&heard.until_all),
+        first_to_last_us: percentiles(&heard.first_to_last),
+        join_us: percentiles(&seen.opening),
+        ..DeliveriesSeen::default()
+    })
 }
 
 /// What the load generator saw of its own side.

@@ -3,6 +3,7 @@
 //! - [`client`]: the load generator's client, a process; [`offering`]: that client, or hosts in its
 //!   place; [`generator`]: what is told and heard, between the terms of a trial and those of `load`;
 //! - [`http`]: the generator for web servers; [`store`]: for stores, which are filled before;
+//!   [`rooms`]: for gateways, whose robots say nothing at first;
 //! - [`read_back`]: what a store has of what it was given, read when the work is over;
 //! - [`program`]: contenders that drive themselves: what they are started with, and the lines
 //!   that they print.
@@ -13,6 +14,7 @@ pub mod http;
 mod offering;
 pub mod program;
 pub mod read_back;
+pub mod rooms;
 pub mod store;
 
 use std::net::SocketAddr;
@@ -22,7 +24,7 @@ use keeper::cgroup::Group;
 use load::outcome::SampledAnswer;
 use load::read_back::KeysDue;
 use load::{Error, Stop};
-use result::evidence::{AfterCrash, ClientSide, Preload, StoreSeen, Work};
+use result::evidence::{AfterCrash, ClientSide, DeliveriesSeen, Preload, StoreSeen, Work};
 use result::plan::{Plan, Slot};
 
 use self::read_back::Written;
@@ -173,7 +175,7 @@ pub trait Driving {
     /// The process outside that does so; `None` where the contender drives itself.
     fn outside(&self) -> Option<Outside>;
 
-    /// Puts the work on it, and tells when the window has begun and when it has ended.
+    /// Puts the work on it, and tells what passes.
     ///
     /// # Errors
     /// Where nothing could be measured, which is not the contender's fault.
@@ -183,6 +185,9 @@ pub trait Driving {
 /// What passes while there is work.
 #[derive(Debug, Clone, Copy)]
 pub enum Passage {
+    /// All connections that are kept are made, and nothing else was asked yet. The work begins once
+    /// this is heard.
+    Connected,
     /// The window has begun, and ends about then.
     Begins {
         /// When.
@@ -228,6 +233,8 @@ pub struct Driven {
     pub told: Vec<Told>,
     /// What became of a store's keys; `None` of anything else.
     pub store: Option<StoreSeen>,
+    /// What robots heard of each other; `None` where there were none.
+    pub deliveries: Option<DeliveriesSeen>,
     /// What was written to it; `None` where that was nothing.
     pub written: Option<Written>,
 }

@@ -5,9 +5,9 @@ use std::io;
 use hosts::hub::{Hub, RunError};
 use hosts::seen::HostSeen;
 use hosts::{Host, HostError};
-use load::{Error, News, Outcome, Plan, Progress, Stop};
+use load::{Error, News, Outcome, Plan, Stop};
 
-use super::client::Client;
+use super::client::{Client, LoadNews};
 
 /// Who offers the load of a trial. Dropping it ends all that it started.
 pub(super) enum Offering {
@@ -34,7 +34,8 @@ impl Offering {
         Ok(Offering::Hosts(Box::new(Hub::greet(hosts, build).map_err(no_load)?)))
     }
 
-    /// Carries a plan out, and tells of each second; `None` if it was stopped on the way.
+    /// Carries a plan out, and tells of each second; a client here tells before when it has
+    /// connected. `None` if it was stopped on the way.
     ///
     /// # Errors
     /// Where no load could be offered. A host that is lost after the start is no error: what the
@@ -43,21 +44,21 @@ impl Offering {
         &mut self,
         plan: &Plan,
         stop: &Stop,
-        progress: &mut dyn FnMut(&Progress),
+        tell: &mut dyn FnMut(LoadNews),
     ) -> Result<Option<Offered>, Error> {
         let hub = match self {
             Offering::Here(client) => {
-                let outcome = client.run(plan, stop, progress)?;
+                let outcome = client.run(plan, stop, tell)?;
                 return Ok(outcome.map(|outcome| Offered { outcome, hosts: Vec::new() }));
             }
             Offering::Hosts(hub) => hub,
         };
-        let mut tell = |news: &News| {
+        let mut seconds = |news: &News| {
             if let News::Second(second) = news {
-                progress(second);
+                tell(LoadNews::Second(second));
             }
         };
-        let together = hub.run(plan, stop, &mut tell).map_err(|error| match error {
+        let together = hub.run(plan, stop, &mut seconds).map_err(|error| match error {
             RunError::Plan(why) => Error::Plan(why),
             RunError::Host(error) => no_load(error),
         })?;

@@ -401,6 +401,7 @@ impl Heard {
             answers: vec![],
             told,
             store: None,
+            deliveries: None,
             written: None,
         })
     }

@@ -85,13 +85,17 @@ impl Choice {
                 *values = chosen.iter().map(|&count| u64::from(count).into()).collect();
             }
         }
-        let mut loads = profile.free_settings();
+        let mut loads = self.of_cores(profile.free_settings());
         loads.retain(|load| {
-            let is_chosen = |cores: &Vec<Cores>| cores.contains(&load.cores);
             let has_mode = |modes: &Vec<bool>| modes.contains(&load.kept());
-            self.cores.as_ref().is_none_or(is_chosen)
-                && self.keep_alive.as_ref().is_none_or(has_mode)
+            self.keep_alive.as_ref().is_none_or(has_mode)
         });
+        loads
+    }
+
+    /// Those of these loads that have the chosen cores.
+    fn of_cores(&self, mut loads: Vec<Setting>) -> Vec<Setting> {
+        loads.retain(|load| self.cores.as_ref().is_none_or(|cores| cores.contains(&load.cores)));
         loads
     }
 }
@@ -130,11 +134,7 @@ pub fn plan(
         let load = equal_rate.closed_loop().with(Pace::Equal { percent });
         blocks.add_ranked(profile.blocks, vec![load]);
     }
-    if let Some(fixed_rate) = &profile.fixed_rate {
-        let per_s = fixed_rate.get_ref().own.per_s;
-        let setting = fixed_rate.get_ref().closed_loop().with(Pace::Fixed { per_s });
-        blocks.add_ranked(profile.blocks, vec![setting]);
-    }
+    blocks.add_ranked(profile.blocks, choice.of_cores(profile.fixed_settings()));
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
     {

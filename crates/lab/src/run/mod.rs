@@ -259,6 +259,9 @@ fn hosts_of(
     if !study.file.kind().is_asked() {
         return unfit("the study's contenders drive themselves: no load comes from hosts".into());
     }
+    if study.file.kind().passes_on() {
+        return unfit("robots in rooms are all of one client: no load comes from hosts".into());
+    }
     let own =
         |it: &Contender| it.file.address.as_ref().map(|it| it.get_ref().ip()).or(it.file.host);
     if let Some((name, address)) = study.contenders.iter().find_map(|it| Some((&it.name, own(it)?)))

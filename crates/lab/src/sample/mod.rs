@@ -183,6 +183,7 @@ impl Sampler {
                         schedule.window_ends = Some(until);
                         Extent::Window
                     }
+                    Ok(Message::Passes(Passage::Connected)) => continue,
                     // It may be gone before all is over.
                     Ok(Message::Passes(Passage::Ends)) => {
                         at_the_end = Some(sources.of_processes());

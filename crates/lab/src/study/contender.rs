@@ -100,7 +100,7 @@ pub struct ContenderFile {
     pub variant: BTreeMap<Spanned<String>, Variant>,
     /// What a store is spoken with.
     pub speaks: Option<Speaks>,
-    /// What a store's documentation promises of writes that it acknowledged.
+    /// What is promised of a store's writes, or of a gateway's messages and slow members.
     pub promises: Option<Promises>,
     /// Commands that tell a version: the program's name, and how to ask it.
     #[serde(default)]
@@ -142,23 +142,56 @@ impl Speaks {
     }
 }
 
-/// How many seconds of acknowledged writes a store may lose, by what its documentation says.
-/// Where it says nothing, it promises nothing.
+/// What a contender's documentation or source says that it does where something goes wrong. Where
+/// it says nothing, a store promises nothing, and a gateway that each message comes once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promises {
-    /// Where its process dies.
+    /// Seconds of acknowledged writes that a store may lose where its process dies.
     #[serde(default, deserialize_with = "limits::lost_s")]
     pub process_s: Option<f64>,
-    /// Where its machine stops, and the disk keeps what it was told to.
+    /// The same where its machine stops, and the disk keeps what it was told to.
     #[serde(default, deserialize_with = "limits::lost_s")]
     pub machine_s: Option<f64>,
-    /// Where the power goes, and the disk loses its own cache.
+    /// The same where the power goes, and the disk loses its own cache.
     #[serde(default, deserialize_with = "limits::lost_s")]
     pub power_s: Option<f64>,
+    /// How often a gateway's message comes to a member of its room.
+    pub delivery: Option<PromisedDelivery>,
+    /// What a gateway does with a member of a room that reads more slowly than the others speak.
+    pub slow_reader: Option<SlowReader>,
     /// Where that is written.
     #[serde(deserialize_with = "limits::phrase")]
     pub source: String,
+}
+
+/// How often a gateway's message comes to a member of its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromisedDelivery {
+    /// Once, or not at all.
+    AtMostOnce,
+}
+
+/// What a gateway does with a member of a room that reads more slowly than the others speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowReader {
+    /// Its connection is ended.
+    Cuts,
+    /// It stays, and some messages don't come to it.
+    Drops,
+    /// All that it hasn't read is kept for it, however much that is.
+    Buffers,
+    /// The others wait for it.
+    Blocks,
+}
+
+impl Promises {
+    /// Whether a gateway may lose messages.
+    pub fn may_lose(&self) -> bool {
+        self.delivery == Some(PromisedDelivery::AtMostOnce)
+    }
 }
 
 /// The same program with other flags.
@@ -177,7 +210,7 @@ pub struct Variant {
     /// What a reader of its figures has to know of it, in one sentence.
     #[serde(default, deserialize_with = "limits::remark")]
     pub remark: Option<String>,
-    /// What is promised of a store with these flags; nothing, if it isn't said here.
+    /// What is promised with these flags; nothing, if it isn't said here.
     pub promises: Option<Promises>,
 }
 
@@ -699,6 +732,29 @@ mod tests {
         ] {
             assert_eq!(complaint(within), "nothing", "{within}");
         }
+    }
+
+    #[test]
+    fn what_becomes_of_a_slow_reader_is_one_of_four_words() {
+        let of = |word: &str| {
+            let text = format!(
+                "title = 't'\nlanguage = 'C'\ntier = 'idiomatic'\nrun = ['x']\n\
+                 [promises]\nslow_reader = '{word}'\nsource = 's'\n"
+            );
+            let file: ContenderFile = toml::from_str(&text).map_err(|error| error.to_string())?;
+            Ok::<_, String>(file.promises.and_then(|it| it.slow_reader))
+        };
+        for (word, means) in [
+            ("cuts", SlowReader::Cuts),
+            ("drops", SlowReader::Drops),
+            ("buffers", SlowReader::Buffers),
+            ("blocks", SlowReader::Blocks),
+        ] {
+            assert_eq!(of(word), Ok(Some(means)), "{word}");
+        }
+        let said = complaint("run = ['x']\n[promises]\nslow_reader = 'waits'\nsource = 's'");
+        assert!(said.contains("contender.toml:6:15: unknown value `waits`"), "{said}");
+        assert!(said.contains("`cuts`, `drops`, `buffers`, `blocks`"), "{said}");
     }
 
     #[test]

@@ -28,12 +28,40 @@ pub struct Valued<T> {
 /// Values by the id of their dimension.
 pub type GivenValues = BTreeMap<&'static str, Vec<Value>>;
 
+/// How many values of a dimension a table may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HowMany {
+    /// One.
+    One,
+    /// A list of them.
+    List,
+    /// Either.
+    OneOrList,
+}
+
+/// One value, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrSeveral<T> {
+    One(T),
+    Several(Vec<T>),
+}
+
+impl<T> From<OneOrSeveral<T>> for Vec<T> {
+    fn from(values: OneOrSeveral<T>) -> Vec<T> {
+        match values {
+            OneOrSeveral::One(one) => vec![one],
+            OneOrSeveral::Several(several) => several,
+        }
+    }
+}
+
 /// The own keys of a table that has values of dimensions.
 pub trait OwnKeys {
     /// The kinds of study that may have it.
-    const KINDS: &'static [Kind] = &Kind::ALL;
-    /// Whether it has lists of values, and not one of each dimension.
-    const HAS_LISTS: bool = false;
+    const KINDS: &'static [Kind];
+    /// How many values of a dimension it may have.
+    const VALUES: HowMany = HowMany::One;
 
     /// Cores given to the contender.
     fn cores(&self) -> Cores;
@@ -81,7 +109,7 @@ impl<T: OwnKeys> Valued<T> {
         all.into_iter().map(|values| Setting { cores, values, pace: Pace::Free }).collect()
     }
 
-    /// The first of these settings: of a table without lists the only one.
+    /// The first of these settings: of a table that has one value of each dimension the only one.
     pub fn closed_loop(&self) -> Setting {
         self.combinations().swap_remove(0)
     }
@@ -122,8 +150,8 @@ fn if_not_given(declared: &Declared) -> Option<Vec<Value>> {
 impl<'de, T: OwnKeys + Deserialize<'de>> Deserialize<'de> for Valued<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Valued<T>, D::Error> {
         let mut given = GivenValues::new();
-        let (kinds, lists) = (T::KINDS, T::HAS_LISTS);
-        let own = T::deserialize(Apart { of: deserializer, kinds, lists, given: &mut given })?;
+        let (kinds, values) = (T::KINDS, T::VALUES);
+        let own = T::deserialize(Apart { of: deserializer, kinds, values, given: &mut given })?;
         match own.complaint(&given) {
             Some(what) => Err(D::Error::custom(what)),
             None => Ok(Valued { own, given, values: Vec::new() }),
@@ -136,7 +164,7 @@ impl<'de, T: OwnKeys + Deserialize<'de>> Deserialize<'de> for Valued<T> {
 struct Apart<'a, Of> {
     of: Of,
     kinds: &'static [Kind],
-    lists: bool,
+    values: HowMany,
     given: &'a mut GivenValues,
 }
 
@@ -149,8 +177,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Apart<'_, D> {
         own: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let Apart { of, kinds, lists, given } = self;
-        of.deserialize_map(Apart { of: (visitor, own), kinds, lists, given })
+        let Apart { of, kinds, values, given } = self;
+        of.deserialize_map(Apart { of: (visitor, own), kinds, values, given })
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -173,8 +201,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Apart<'_, (V, Names)> {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<V::Value, M::Error> {
-        let Apart { of: (visitor, own), kinds, lists, given } = self;
-        visitor.visit_map(Apart { of: (map, own), kinds, lists, given })
+        let Apart { of: (visitor, own), kinds, values, given } = self;
+        visitor.visit_map(Apart { of: (map, own), kinds, values, given })
     }
 }
 
@@ -191,7 +219,8 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for Apart<'_, (M, Names)> {
                 None => return Ok(None),
                 Some(Key::Own(key)) => return Ok(Some(key)),
                 Some(Key::Dimension(declared, back)) => {
-                    let values = map.next_value_seed(ValuesSeed { declared, lists: self.lists })?;
+                    let how_many = self.values;
+                    let values = map.next_value_seed(ValuesSeed { declared, how_many })?;
                     self.given.insert(declared.id, values);
                     seed = back;
                 }
@@ -241,7 +270,7 @@ impl<'de, Seed: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<Seed> {
 
 struct ValuesSeed {
     declared: &'static Declared,
-    lists: bool,
+    how_many: HowMany,
 }
 
 impl<'de> DeserializeSeed<'de> for ValuesSeed {
@@ -274,11 +303,16 @@ impl ValuesSeed {
         (one, list): (String, String),
         is_allowed: impl Fn(&T) -> bool,
     ) -> Result<Vec<Value>, D::Error> {
-        if !self.lists {
-            return Ok(vec![checked(deserializer, &one, is_allowed)?.into()]);
-        }
         let are_allowed = |values: &Vec<T>| !values.is_empty() && values.iter().all(&is_allowed);
-        let values: Vec<T> = checked(deserializer, &list, are_allowed)?;
+        let values: Vec<T> = match self.how_many {
+            HowMany::One => vec![checked(deserializer, &one, is_allowed)?],
+            HowMany::List => checked(deserializer, &list, are_allowed)?,
+            HowMany::OneOrList => {
+                let values = OneOrSeveral::<T>::deserialize(deserializer).ok().map(Vec::from);
+                let wrong = || D::Error::custom(format!("this has to be {one}, or {list}"));
+                values.filter(are_allowed).ok_or_else(wrong)?
+            }
+        };
         Ok(values.into_iter().map(Into::into).collect())
     }
 }

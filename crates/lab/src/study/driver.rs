@@ -40,6 +40,8 @@ pub enum Protocol {
     Http1,
     /// What each store speaks: RESP, or memcached's text protocol.
     Keys,
+    /// Frames, by which robots join rooms and speak with each other.
+    Rooms,
 }
 
 /// What something is called.
@@ -114,6 +116,7 @@ impl Driver {
         match (self.kind, self.protocol) {
             (DriverKind::Program, _) => Kind::Program,
             (DriverKind::Generator, Some(Protocol::Keys)) => Kind::Keys,
+            (DriverKind::Generator, Some(Protocol::Rooms)) => Kind::Rooms,
             (DriverKind::Generator, _) => Kind::Http,
         }
     }

@@ -10,6 +10,7 @@ mod dimension;
 mod driver;
 mod kinds;
 pub(crate) mod limits;
+mod lines_of_code;
 pub(crate) mod near;
 mod profile;
 mod published;
@@ -351,6 +352,10 @@ impl Study {
     /// told at this place of the file.
     fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Unusable> {
         for (name, profile) in &self.file.profile {
+            if let Some(what) = kinds::of(self.file.kind()).profile_complaint(profile) {
+                let what = format!("the profile `{name}`: {what}");
+                return Err(toml_file::refuse(path, place, what));
+            }
             self.check_settings(path, place.clone(), profile)?;
             if let Some(fixed_rate) = &profile.fixed_rate {
                 self.check_base(path, fixed_rate)?;
@@ -403,10 +408,10 @@ impl Study {
         let what = if !kind.is_asked() {
             "it is the load generator's: contenders that drive themselves choose their own pace"
                 .into()
-        } else if let [only] = T::KINDS
-            && *only != kind
-        {
-            format!("it is for a driver with `{}`", kinds::of(*only).key())
+        } else if !T::KINDS.contains(&kind) {
+            let keys: Vec<String> =
+                T::KINDS.iter().map(|kind| format!("`{}`", kinds::of(*kind).key())).collect();
+            format!("it is for a driver with {}", keys.join(" or "))
         } else if let Some(what) = self.complaint(table.get_ref()) {
             what
         } else if let Some(lacking) = table.get_ref().lacks(kind) {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use result::kind::Kind;
-use result::plan::{Cores, Setting};
+use result::plan::{Cores, Pace, Setting};
 use result::setting::CONNECTIONS;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::Parameter;
-use super::dimension::{GivenValues, OwnKeys, Valued};
+use super::dimension::{GivenValues, HowMany, OwnKeys, Valued};
 use super::limits;
 
 /// What is expected of contenders beside their contract: `[expects]`.
@@ -45,7 +45,7 @@ pub struct Profile {
     #[serde(default, deserialize_with = "limits::cuts")]
     pub cuts: u32,
     /// What contenders are compared under in the closed loop. None where nothing is measured but
-    /// one rate for all that somebody chose.
+    /// one rate for all that somebody chose, as with robots in rooms.
     pub settings: Vec<Valued<Settings>>,
     /// One rate for all.
     pub equal_rate: Option<Spanned<Valued<EqualRate>>>,
@@ -90,7 +90,7 @@ pub struct FixedRate {
     /// Cores given to the contender.
     #[serde(deserialize_with = "limits::cores")]
     pub cores: Cores,
-    /// Requests a second.
+    /// Requests or deliveries a second.
     #[serde(deserialize_with = "limits::rate")]
     pub per_s: u32,
 }
@@ -110,8 +110,12 @@ pub struct Curve {
     pub blocks: u32,
 }
 
+/// The kinds of study that have a closed loop, whose maxima others are shares of.
+const WITH_CLOSED_LOOPS: &[Kind] = &[Kind::Http, Kind::Keys];
+
 impl OwnKeys for Settings {
-    const HAS_LISTS: bool = true;
+    const KINDS: &'static [Kind] = WITH_CLOSED_LOOPS;
+    const VALUES: HowMany = HowMany::List;
 
     fn cores(&self) -> Cores {
         self.cores
@@ -129,13 +133,16 @@ impl OwnKeys for Settings {
 }
 
 impl OwnKeys for EqualRate {
+    const KINDS: &'static [Kind] = WITH_CLOSED_LOOPS;
+
     fn cores(&self) -> Cores {
         self.cores
     }
 }
 
 impl OwnKeys for FixedRate {
-    const KINDS: &'static [Kind] = &[Kind::Http];
+    const KINDS: &'static [Kind] = &[Kind::Http, Kind::Rooms];
+    const VALUES: HowMany = HowMany::OneOrList;
 
     fn cores(&self) -> Cores {
         self.cores
@@ -143,6 +150,8 @@ impl OwnKeys for FixedRate {
 }
 
 impl OwnKeys for Curve {
+    const KINDS: &'static [Kind] = WITH_CLOSED_LOOPS;
+
     fn cores(&self) -> Cores {
         self.cores
     }
@@ -160,6 +169,16 @@ impl Profile {
         self.equal_rate.iter_mut().for_each(|it| it.as_mut().declare(kind, parameters));
         self.fixed_rate.iter_mut().for_each(|it| it.as_mut().declare(kind, parameters));
         self.curve.iter_mut().for_each(|it| it.as_mut().declare(kind, parameters));
+    }
+
+    /// The settings at one rate for all that somebody chose.
+    pub fn fixed_settings(&self) -> Vec<Setting> {
+        let fixed_rate = self.fixed_rate.as_ref().map(Spanned::get_ref);
+        let with_rate = |table: &Valued<FixedRate>| {
+            let pace = Pace::Fixed { per_s: table.own.per_s };
+            table.combinations().iter().map(|setting| setting.with(pace)).collect()
+        };
+        fixed_rate.map_or_else(Vec::new, with_rate)
     }
 
     /// All settings at a free pace, each once.

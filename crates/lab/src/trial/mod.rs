@@ -24,6 +24,7 @@ use keeper::kept::{Exit, Kept, NotStarted, Stopped};
 use keeper::process_tree;
 use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
+use result::figure::ROBOT_BYTES;
 use result::kind::Kind;
 use result::plan::{Plan, Setting, Slot};
 
@@ -508,6 +509,7 @@ impl Bench<'_> {
         }
         evidence.clients = driven.clients;
         evidence.store = driven.store.map(|seen| StoreSeen { preload, ..seen });
+        evidence.deliveries = driven.deliveries;
         evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));
         let mut work = driven.work;
         if let (Some(data), Some(made)) = (self.data, made) {
@@ -544,6 +546,12 @@ fn forget_who_stood_in(evidence: &mut Evidence) {
     (evidence.server_rss_max_bytes, evidence.server_memory_max_bytes) = (None, None);
     evidence.server_disk_write_bytes = None;
     (evidence.server_output_bytes, evidence.server_folder_bytes) = (None, None);
+    if let Some(deliveries) = &mut evidence.deliveries {
+        (deliveries.memory_before_bytes, deliveries.memory_idle_bytes) = (None, None);
+    }
+    if let Some(work) = &mut evidence.work {
+        work.result.remove(ROBOT_BYTES);
+    }
     (evidence.others_cpu_s, evidence.ready_s, evidence.stop_s) = (None, None, None);
 }
 

@@ -34,8 +34,8 @@ use crate::place::{Host, ThisMachine};
 use crate::ready;
 use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
-use crate::study::Study;
 use crate::study::contender::Contender;
+use crate::study::{Profile, Study};
 
 /// What stands for a contender: a program that every POSIX system has, and that outlives
 /// the look at it.
@@ -220,7 +220,8 @@ fn profiles(study: Option<&Study>) -> Vec<Demands> {
     let loads: Vec<(Option<String>, Vec<Setting>)> = match study {
         Some(study) => {
             let profiles = study.file.profile.iter();
-            profiles.map(|(name, it)| (Some(name.clone()), it.free_settings())).collect()
+            let loads = |it: &Profile| [it.free_settings(), it.fixed_settings()].concat();
+            profiles.map(|(name, it)| (Some(name.clone()), loads(it))).collect()
         }
         None => {
             let modes = [true, false];

@@ -42,6 +42,8 @@ struct EpollConnection {
     portion: Portion,
     /// Whether it stands in `unread`.
     is_unread: bool,
+    /// Whether nothing is read.
+    is_paused: bool,
     /// Whether the server's end was announced, which is done once: what stands in `unread`
     /// may be an event from before that.
     ends: bool,
@@ -74,8 +76,8 @@ pub(crate) struct Epoll {
     /// What came of the last look beyond the event that it gave.
     more: VecDeque<Event>,
     buffer: Box<[u8]>,
-    /// The receives of those slots whose bytes come with the kernel's stamp.
-    stamped: Box<[Stamped]>,
+    /// The receive of a slot whose bytes come with the kernel's stamp.
+    stamped: Stamped,
     /// The stamp of the event last taken.
     stamp: Option<Duration>,
     setup: Setup,
@@ -109,7 +111,7 @@ impl Epoll {
             waits_exactly: true,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
-            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
+            stamped: Stamped::new(setup.stamps.bytes()),
             stamp: None,
             setup,
             enters: 0,
@@ -120,14 +122,17 @@ impl Epoll {
     /// is looked for even after a short read.
     fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
         let connection = &mut self.connections[slot as usize];
+        if connection.is_paused {
+            return None;
+        }
         let socket = connection.socket.as_ref()?;
         self.enters += 1;
-        let (received, room) = match self.stamped.get_mut(slot as usize) {
-            Some(stamped) => (stamped.receive(socket), stamped.room()),
-            None => {
-                let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
-                (received.map(|(length, _)| length), BUFFER)
-            }
+        let is_stamped = self.setup.stamps.has(slot);
+        let (received, room) = if is_stamped {
+            (self.stamped.receive(socket), self.stamped.room())
+        } else {
+            let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
+            (received.map(|(length, _)| length), BUFFER)
         };
         match (received, connection.failed) {
             (Ok(0) | Err(Errno::AGAIN), Some(error)) => {
@@ -140,12 +145,11 @@ impl Epoll {
                     connection.is_unread = true;
                     self.unread.push_back(event);
                 }
-                let received = match self.stamped.get(slot as usize) {
-                    Some(stamped) => {
-                        self.stamp = stamped.stamp();
-                        Received::stamped(slot, length as u32)
-                    }
-                    None => Received { buffer: 0, start: 0, length: length as u32 },
+                let received = if is_stamped {
+                    self.stamp = self.stamped.stamp();
+                    Received::stamped(slot, length as u32)
+                } else {
+                    Received { buffer: 0, start: 0, length: length as u32 }
                 };
                 Some(Event::Received(slot, received))
             }
@@ -237,6 +241,15 @@ impl Epoll {
             self.more.push_back(Event::Sent(slot));
         }
         if is_readable { self.receive(slot, event) } else { None }
+    }
+
+    /// Has a connection be read though the kernel told nothing new of it.
+    fn look_again(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if !std::mem::replace(&mut connection.is_unread, true) {
+            let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
+            self.unread.push_back(epoll::Event { flags: EventFlags::IN, data });
+        }
     }
 
     fn established(
@@ -335,6 +348,7 @@ impl Backend for Epoll {
         connection.portion = Portion::default();
         connection.established = false;
         connection.ends = false;
+        connection.is_paused = false;
         connection.handed = 0;
         connection.failed = None;
         Ok(Some(self.setup.clock.now()))
@@ -352,10 +366,8 @@ impl Backend for Epoll {
         connection.unsent = Some(bytes);
         connection.handed += bytes.len() as u64;
         self.enters += flush(connection);
-        if connection.failed.is_some() && !connection.is_unread {
-            connection.is_unread = true;
-            let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
-            self.unread.push_back(epoll::Event { flags: EventFlags::IN, data });
+        if connection.failed.is_some() {
+            self.look_again(slot);
         }
         Some(self.setup.clock.now())
     }
@@ -376,6 +388,17 @@ impl Backend for Epoll {
         socket.map_or(0, |socket| socket::peek(socket, room))
     }
 
+    fn pause(&mut self, slot: Slot) {
+        self.connections[slot as usize].is_paused = true;
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if std::mem::take(&mut connection.is_paused) && connection.established {
+            self.look_again(slot);
+        }
+    }
+
     fn close(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot as usize];
         if let Some(socket) = connection.socket.take() {
@@ -387,6 +410,13 @@ impl Backend for Epoll {
             drop(socket);
             self.more.retain(|event| event.slot() != slot);
         }
+    }
+
+    fn reset(&mut self, slot: Slot) {
+        if let Some(socket) = &self.connections[slot as usize].socket {
+            socket::reset(socket);
+        }
+        self.close(slot);
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
@@ -420,7 +450,7 @@ impl Backend for Epoll {
 
     fn bytes(&self, received: Received) -> &[u8] {
         match received.stamped_slot() {
-            Some(slot) => self.stamped[slot as usize].bytes(received.length),
+            Some(_) => self.stamped.bytes(received.length),
             None => &self.buffer[..received.length as usize],
         }
     }
@@ -444,6 +474,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::backend::StampedSlots;
     use crate::pace::clock::Clock;
 
     /// An instance for so many connections to this listener.
@@ -455,8 +486,8 @@ mod tests {
             one_shot: false,
             overlapping: false,
             request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
+            stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         })
         .unwrap()

@@ -5,17 +5,20 @@
 //! kernel still says of the old one is dropped here, by generation.
 
 mod arrivals;
+mod buffers;
 pub(crate) mod epoll;
 pub(crate) mod ring;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod socket;
 mod stamped;
+mod stamped_head;
 pub(crate) mod uring;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::pace::clock::Clock;
@@ -38,13 +41,43 @@ pub(crate) struct Setup {
     pub overlapping: bool,
     /// The most bytes of requests that are under way together on a connection.
     pub request_bytes_max: usize,
-    /// The first so many slots receive with the kernel's stamp: see
-    /// [`Backend::kernel_stamp`].
-    pub stamped: u32,
-    /// Bytes that such a slot receives at once.
-    pub stamped_bytes: usize,
+    /// Which slots receive with the kernel's stamp: see [`Backend::kernel_stamp`].
+    pub stamps: StampedSlots,
+    /// Slots that are [paused](Backend::pause) some time, in ascending order: their receive
+    /// buffers are small, so that what isn't read stays with the server.
+    pub paused: Arc<[Slot]>,
     /// Ends a wait once it can be read: another thread wants this one awake.
     pub wake: Option<RawFd>,
+}
+
+/// Which slots receive with the kernel's stamp.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StampedSlots {
+    /// The first so many, each of which receives so many bytes at once.
+    First { slots: u32, bytes: usize },
+    /// All of them, which keep their connections. Each receives so many bytes at once, or some
+    /// more.
+    All { bytes: usize },
+}
+
+impl StampedSlots {
+    /// No slot does.
+    pub(crate) const NONE: StampedSlots = StampedSlots::First { slots: 0, bytes: 0 };
+
+    /// Whether this slot does.
+    fn has(self, slot: Slot) -> bool {
+        match self {
+            StampedSlots::First { slots, .. } => slot < slots,
+            StampedSlots::All { .. } => true,
+        }
+    }
+
+    /// Bytes that such a slot receives at once.
+    fn bytes(self) -> usize {
+        match self {
+            StampedSlots::First { bytes, .. } | StampedSlots::All { bytes } => bytes,
+        }
+    }
 }
 
 /// What happened on a slot.
@@ -88,7 +121,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The high bit of `buffer`: it is the own one of a slot whose bytes have stamps.
+    /// The high bit of `buffer`: it is none that all share, but one for a slot's stamped bytes.
     const STAMPED: u32 = 1 << 31;
 
     /// So many bytes of a backend that keeps those of one event.
@@ -168,8 +201,20 @@ pub(crate) trait Backend {
         0
     }
 
+    /// Reads nothing more of what comes on a slot's connection, until it is
+    /// [resumed](Backend::resume). What was read before may still be told.
+    fn pause(&mut self, _slot: Slot) {}
+
+    /// Reads again.
+    fn resume(&mut self, _slot: Slot) {}
+
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
+
+    /// The same, and tells the server by a reset that the connection is gone.
+    fn reset(&mut self, slot: Slot) {
+        self.close(slot);
+    }
 
     /// Hands what is queued to the kernel and sleeps until something happened
     /// or the time is over. Gives the time then.
@@ -189,7 +234,7 @@ pub(crate) trait Backend {
     fn bytes(&self, received: Received) -> &[u8];
 
     /// When the last of the bytes of the event last taken came to this machine, since the
-    /// Unix epoch; `None` for most slots, which receive without stamps.
+    /// Unix epoch; `None` for slots that receive without stamps.
     fn kernel_stamp(&self) -> Option<Duration>;
 
     /// SYN segments sent again on the slot's connection so far.
@@ -198,5 +243,73 @@ pub(crate) trait Backend {
     /// How often it went into the kernel so far; nothing of one that has none.
     fn calls(&self) -> Calls {
         Calls::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::epoll::Epoll;
+    use super::ring::Ring;
+    use super::uring::Uring;
+    use super::*;
+
+    /// All bytes that come within a while.
+    fn heard(backend: &mut impl Backend) -> Vec<u8> {
+        let mut all = Vec::new();
+        for _ in 0..5 {
+            backend.wait(Duration::from_millis(10)).unwrap();
+            while let Some((_, event)) = backend.next() {
+                match event {
+                    Event::Received(_, received) => all.extend_from_slice(backend.bytes(received)),
+                    other => panic!("nothing else happened, but {other:?}"),
+                }
+            }
+        }
+        all
+    }
+
+    fn reads_nothing_while_paused(mut backend: impl Backend, listener: &TcpListener) {
+        backend.connect(0, None).unwrap();
+        while !matches!(backend.next(), Some((_, Event::Connected(0)))) {
+            backend.wait(Duration::from_secs(1)).unwrap();
+        }
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"before").unwrap();
+        assert_eq!(heard(&mut backend), b"before");
+        backend.pause(0);
+        assert_eq!(heard(&mut backend), b"");
+        peer.write_all(b"meanwhile").unwrap();
+        assert_eq!(heard(&mut backend), b"", "it was read");
+        backend.resume(0);
+        assert_eq!(heard(&mut backend), b"meanwhile");
+        backend.pause(0);
+        backend.resume(0);
+        peer.write_all(b"afterwards").unwrap();
+        assert_eq!(heard(&mut backend), b"afterwards", "a pause that is over at once has no end");
+    }
+
+    /// Else a server has nobody who is slow, or one who never reads again.
+    #[test]
+    fn what_comes_to_a_paused_slot_is_read_once_it_is_resumed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots: 1,
+            one_shot: false,
+            overlapping: true,
+            request_bytes_max: 1,
+            stamps: StampedSlots::All { bytes: 512 },
+            paused: [0].into(),
+            wake: None,
+        };
+        reads_nothing_while_paused(Epoll::new(setup.clone()).unwrap(), &listener);
+        let Ok(mut ring) = Ring::new(1) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        reads_nothing_while_paused(Uring::new(&mut ring, setup).unwrap(), &listener);
     }
 }

@@ -1,21 +1,15 @@
-//! What all that use io_uring here have in common: how the ring is set up and waited
-//! on, and the buffers that receives take from it.
+//! What all that use io_uring here have in common: how the ring is set up and waited on.
 
 use std::io;
-use std::ptr;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use io_uring::types::{BufRingEntry, SubmitArgs, Timespec};
+use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter};
 
-use super::{Gathering, Received};
+use super::Gathering;
 
 /// Entries of the submission queue; more are handed over in parts.
 const QUEUE: u32 = 512;
-
-/// The group of the only buffer ring.
-pub(crate) const GROUP: u16 = 0;
 
 /// The ring itself, which its users borrow so that its parts can be used apart.
 pub(crate) struct Ring(pub(crate) IoUring);
@@ -105,136 +99,4 @@ impl Wait {
             },
         }
     }
-}
-
-/// Receive buffers, shared with the kernel through a ring of their addresses.
-///
-/// Where the kernel can (Linux 6.12), it fills a buffer answer by answer, so
-/// that small ones lie close together in the cache and large ones come in few
-/// pieces; an older one uses a buffer up for each receive. A few buffers are
-/// enough then; more are added when they ran out.
-pub(crate) struct Buffers {
-    ring: *mut BufRingEntry,
-    memory: *mut u8,
-    tail: u16,
-    /// Buffers in use, from the front of `memory`.
-    count: u16,
-    /// Whether they ran out in this batch.
-    pub(crate) short: bool,
-    /// Bytes of each that were filled since it was given to the kernel.
-    filled: Vec<u32>,
-}
-
-impl Buffers {
-    /// Places in the ring; a power of two.
-    const COUNT_MAX: u16 = 256;
-    /// Buffers at the start: what fits beside other things in a core's cache.
-    const COUNT_AT_START: u16 = 4;
-    /// Bytes of each.
-    pub(super) const SIZE: usize = 64 * 1024;
-    /// The kernel fills a buffer piece by piece: `IOU_PBUF_RING_INC`.
-    const INCREMENTAL: u16 = 2;
-
-    pub(crate) fn new(submitter: &Submitter<'_>) -> io::Result<Buffers> {
-        let ring: *mut BufRingEntry =
-            map(size_of::<BufRingEntry>() * usize::from(Self::COUNT_MAX))?.cast();
-        let memory = map(Self::SIZE * usize::from(Self::COUNT_MAX))?;
-        let filled = vec![0; usize::from(Self::COUNT_MAX)];
-        let mut buffers = Buffers { ring, memory, tail: 0, count: 0, short: false, filled };
-        let register = |flags| {
-            // SAFETY: the memory stays mapped until it is unregistered, when the
-            // backend is dropped.
-            unsafe {
-                submitter.register_buf_ring_with_flags(ring as u64, Self::COUNT_MAX, GROUP, flags)
-            }
-        };
-        register(Self::INCREMENTAL).or_else(|_| register(0))?;
-        buffers.grow_to(Self::COUNT_AT_START);
-        buffers.publish();
-        Ok(buffers)
-    }
-
-    fn grow_to(&mut self, count: u16) {
-        for buffer in self.count..count {
-            self.give_back(buffer);
-        }
-        self.count = count;
-    }
-
-    /// Notes that the kernel filled a buffer further, and where.
-    pub(crate) fn fill(&mut self, buffer: u16, length: u32) -> Received {
-        let filled = &mut self.filled[usize::from(buffer)];
-        let start = *filled;
-        *filled += length;
-        Received { buffer: u32::from(buffer), start, length }
-    }
-
-    pub(crate) fn bytes(&self, received: Received) -> &[u8] {
-        // SAFETY: the kernel filled these bytes of that buffer, and fills them
-        // again only after it was given back, which ends the borrow of `self`.
-        unsafe {
-            let start = self.memory.add(received.buffer as usize * Self::SIZE);
-            std::slice::from_raw_parts(start.add(received.start as usize), received.length as usize)
-        }
-    }
-
-    pub(crate) fn give_back(&mut self, buffer: u16) {
-        self.filled[usize::from(buffer)] = 0;
-        let index = usize::from(self.tail & (Self::COUNT_MAX - 1));
-        // SAFETY: the index is below the ring's length, and entries between the
-        // kernel's head and our tail only are read by the kernel.
-        unsafe {
-            let entry = &mut *self.ring.add(index);
-            entry.set_addr(self.memory.add(usize::from(buffer) * Self::SIZE) as u64);
-            entry.set_len(Self::SIZE as u32);
-            entry.set_bid(buffer);
-        }
-        self.tail = self.tail.wrapping_add(1);
-    }
-
-    /// Doubles the buffers if they ran out; whether they did.
-    pub(crate) fn grow_if_short(&mut self) -> bool {
-        let was_short = std::mem::take(&mut self.short);
-        if was_short {
-            self.grow_to((self.count * 2).min(Self::COUNT_MAX));
-        }
-        was_short
-    }
-
-    /// Lets the kernel see what was given back.
-    pub(crate) fn publish(&mut self) {
-        // SAFETY: the ring's base has the tail at a place that is aligned for
-        // it; the kernel reads it with acquire order.
-        unsafe {
-            let tail = BufRingEntry::tail(self.ring).cast_mut().cast::<AtomicU16>();
-            (*tail).store(self.tail, Ordering::Release);
-        }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        let ring_bytes = size_of::<BufRingEntry>() * usize::from(Self::COUNT_MAX);
-        // SAFETY: both were mapped in `new` with these lengths.
-        unsafe {
-            let _ = rustix::mm::munmap(self.ring.cast(), ring_bytes);
-            let _ =
-                rustix::mm::munmap(self.memory.cast(), Self::SIZE * usize::from(Self::COUNT_MAX));
-        }
-    }
-}
-
-/// Maps fresh memory, aligned to pages.
-fn map(length: usize) -> io::Result<*mut u8> {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    // SAFETY: a new private mapping touches nothing else.
-    let address = unsafe {
-        mmap_anonymous(
-            ptr::null_mut(),
-            length,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::PRIVATE,
-        )?
-    };
-    Ok(address.cast())
 }

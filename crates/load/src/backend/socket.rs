@@ -42,6 +42,10 @@ const PORTION_MAX: u32 = 128 << 10;
 /// a round trip for each (`tcp_set_rcvlowat`). The buffer grows with what comes.
 const PORTION_PART: usize = 4;
 
+/// The receive buffer of a slot that is paused some time. The kernel doubles it for what it needs
+/// beside the bytes; with less, small messages that come together would be lost and sent again.
+const PAUSED_BUFFER_BYTES: usize = 16 << 10;
+
 /// How many of a connection's bytes come together at least; 0 until that was set.
 #[derive(Debug, Default)]
 pub(super) struct Portion(u32);
@@ -106,9 +110,12 @@ pub(super) fn open(
         // there, and does neither.
         let _ = sockopt::set_tcp_congestion(&socket, "reno");
     }
-    if slot < setup.stamped {
+    if setup.stamps.has(slot) {
         // Where it can't be had, there are no stamps.
         let _ = set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
+    }
+    if setup.paused.binary_search(&slot).is_ok() {
+        sockopt::set_socket_recv_buffer_size(&socket, PAUSED_BUFFER_BYTES)?;
     }
     if let Some(source) = source {
         set_bind_address_no_port(&socket)?;
@@ -134,6 +141,22 @@ fn set_int(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> i
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Ends a connection with a reset, whatever is under way on it.
+pub(super) fn reset(socket: &impl AsFd) {
+    use std::os::fd::AsRawFd;
+    let nobody =
+        libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    // It fails only for a connection that is gone already.
+    // SAFETY: the kernel reads the address within the call.
+    unsafe {
+        libc::connect(
+            socket.as_fd().as_raw_fd(),
+            &raw const nobody,
+            size_of_val(&nobody) as libc::socklen_t,
+        )
+    };
 }
 
 /// Copies what lies unread on this socket, and leaves it there; gives how many bytes these are.
@@ -179,6 +202,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+    use crate::backend::StampedSlots;
     use crate::pace::clock::Clock;
 
     fn port_of(socket: &OwnedFd) -> u16 {
@@ -198,14 +222,25 @@ mod tests {
             one_shot: true,
             overlapping: false,
             request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
+            stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         };
         let socket = open(&setup, 0, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();
         assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
         rustix::net::connect(&socket, &address).unwrap();
         assert_ne!(port_of(&socket), 0);
+    }
+
+    #[test]
+    fn a_reset_is_seen_as_such() {
+        use std::io::Read;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        reset(&socket);
+        let seen = peer.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(seen.kind(), io::ErrorKind::ConnectionReset);
     }
 
     /// Else what a server says before it is asked would be missing where it is read.

@@ -64,21 +64,29 @@ impl Stamped {
 
     /// When the last of them came, since the Unix epoch; `None` where the kernel didn't say.
     pub(super) fn stamp(&self) -> Option<Duration> {
-        let header = &raw const self.memory.header;
         // SAFETY: the kernel wrote the header and what it points to, within our memory.
-        let mut control = unsafe { libc::CMSG_FIRSTHDR(header) };
-        while !control.is_null() {
-            // SAFETY: the macros give headers that lie whole within the control bytes.
-            let of = unsafe { &*control };
-            if (of.cmsg_level, of.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
-                // SAFETY: such a message holds one timespec.
-                let time: libc::timespec =
-                    unsafe { ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
-                return Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32));
-            }
-            // SAFETY: as above.
-            control = unsafe { libc::CMSG_NXTHDR(header, control) };
-        }
-        None
+        unsafe { stamp_in(&raw const self.memory.header) }
     }
+}
+
+/// The stamp among what a receive told beside its bytes.
+///
+/// # Safety
+/// The kernel wrote the control bytes that this header has, which are aligned as their headers.
+pub(super) unsafe fn stamp_in(header: *const libc::msghdr) -> Option<Duration> {
+    // SAFETY: as the caller says.
+    let mut control = unsafe { libc::CMSG_FIRSTHDR(header) };
+    while !control.is_null() {
+        // SAFETY: the macros give headers that lie whole within the control bytes.
+        let of = unsafe { &*control };
+        if (of.cmsg_level, of.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
+            // SAFETY: such a message holds one timespec.
+            let time: libc::timespec =
+                unsafe { ptr::read_unaligned(libc::CMSG_DATA(control).cast()) };
+            return Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32));
+        }
+        // SAFETY: as above.
+        control = unsafe { libc::CMSG_NXTHDR(header, control) };
+    }
+    None
 }

@@ -19,10 +19,12 @@ use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, 
 use rustix::net::SocketAddrAny;
 
 use super::arrivals::{ArrivalTimes, LOOK_AFTER};
-use super::ring::{Buffers, GROUP, Ring, Wait};
+use super::buffers::{Buffers, GROUP, Shape};
+use super::ring::{Ring, Wait};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
-use super::{Backend, Calls, Event, Gathering, Received, Setup, Slot};
+use super::stamped_head::StampedHead;
+use super::{Backend, Calls, Event, Gathering, Received, Setup, Slot, StampedSlots};
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
 /// of them then goes out later than the time that is noted for it.
@@ -90,6 +92,8 @@ struct UringConnection {
     connecting: bool,
     /// Whether a receive is armed, which holds the socket open.
     receiving: bool,
+    /// Whether none is to be armed.
+    is_paused: bool,
     portion: Portion,
     /// Bytes that were given to be sent, where sends are watched.
     handed: u64,
@@ -125,8 +129,10 @@ pub(crate) struct Uring<'ring> {
     /// By slot, what the kernel hasn't taken yet of its send. Without slots where it takes
     /// each at once, and nobody needs to know when.
     unsent: Vec<Option<*const [u8]>>,
-    /// The receives of those slots whose bytes come with the kernel's stamp.
+    /// The receives of the first slots, if theirs alone come with the kernel's stamp.
     stamped: Box<[Stamped]>,
+    /// What each buffer begins with, if all receives come with it.
+    head: Option<StampedHead>,
     /// The stamp of the event last taken.
     stamp: Option<Duration>,
     /// When that had come.
@@ -156,7 +162,14 @@ impl<'ring> Uring<'ring> {
         // Spares the look-up of the ring's file at each call; a kernel that
         // can't is only a little slower.
         let _ = submitter.register_ring_fd();
-        let buffers = Buffers::new(&submitter)?;
+        let (shape, stamped, head) = match setup.stamps {
+            StampedSlots::First { slots, .. } => (Shape::PLAIN, slots, None),
+            StampedSlots::All { bytes } => {
+                let shape = Shape::of_one_receive_each(StampedHead::BYTES + bytes, setup.slots);
+                (shape, 0, Some(StampedHead::new()))
+            }
+        };
+        let buffers = Buffers::new(&submitter, shape)?;
         let connections = (0..setup.slots).map(|_| UringConnection::default()).collect();
         let at_once = !setup.overlapping && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
         let watched = if at_once { 0 } else { setup.slots };
@@ -170,7 +183,8 @@ impl<'ring> Uring<'ring> {
             lent: None,
             connections,
             unsent: vec![None; watched as usize],
-            stamped: (0..setup.stamped).map(|_| Stamped::new(setup.stamped_bytes)).collect(),
+            stamped: (0..stamped).map(|_| Stamped::new(setup.stamps.bytes())).collect(),
+            head,
             stamp: None,
             came: 0,
             grown_at: 0,
@@ -231,22 +245,34 @@ impl<'ring> Uring<'ring> {
     ///
     /// Of a backlog one call brings a few, and the rest would come while those are seen to:
     /// what that takes would be in their times. So they are asked for at once, but for no
-    /// more than one of each connection, since buffers are few.
+    /// more than one of each connection, since buffers are few, and for none without a buffer.
     fn note_arrivals(&mut self) -> u64 {
         let mut known = self.arrivals.ready();
         self.completions.sync();
-        while self.completions.len() >= known + AT_ONCE
-            && self.completions.len() < self.connections.len()
-        {
+        let most = self.looked_for_max();
+        while self.completions.len() >= known + AT_ONCE && self.completions.len() < most {
             known = self.completions.len();
             self.enters += 1;
             // SAFETY: it is a call without an argument that would be read.
             let _ = unsafe { self.submitter.enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
             self.completions.sync();
         }
+        if most < self.connections.len() {
+            self.buffers.short |= self.completions.len() >= most;
+        }
         let now = self.setup.clock.now();
         self.arrivals.note(self.completions.len() as u64, now);
         now
+    }
+
+    /// With fewer completions than these it is looked for more.
+    fn looked_for_max(&self) -> usize {
+        let connections = self.connections.len();
+        match self.head {
+            // Each completion has a buffer of its own.
+            Some(_) => connections.min(self.buffers.count().saturating_sub(AT_ONCE)),
+            None => connections,
+        }
     }
 
     /// Arms a receive, which is tried at once. One that only polls at first
@@ -256,6 +282,8 @@ impl<'ring> Uring<'ring> {
         let entry = if let Some(stamped) = self.stamped.get_mut(slot as usize) {
             let header = stamped.header();
             on_socket!(self, slot, |socket| opcode::RecvMsg::new(socket, header).build())
+        } else if let Some(head) = &self.head {
+            opcode::RecvMsgMulti::new(Fixed(slot), head.layout(), GROUP).build()
         } else if self.setup.one_shot {
             // A multishot receive would hold the socket open after its close.
             on_socket!(self, slot, |socket| {
@@ -269,6 +297,20 @@ impl<'ring> Uring<'ring> {
         connection.receiving = true;
         let generation = connection.generation;
         self.push(entry.user_data(tag(slot, generation, UringStep::Receive)));
+    }
+
+    fn arm_unless_paused(&mut self, slot: Slot) {
+        if !self.connections[slot as usize].is_paused {
+            self.arm_receive(slot);
+        }
+    }
+
+    /// Has the kernel give up a step of a connection, without a word of that.
+    fn cancel(&mut self, slot: Slot, generation: u32, step: UringStep) {
+        let cancelled = CancelBuilder::user_data(tag(slot, generation, step));
+        let cancel = opcode::AsyncCancel2::new(cancelled).build();
+        let silent = tag(slot, generation, UringStep::Silent);
+        self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
     }
 
     #[inline(always)]
@@ -359,9 +401,12 @@ impl<'ring> Uring<'ring> {
                 }
                 None => received.expect("received bytes lie in a buffer of the ring"),
             };
+            let Some(received) = self.without_head(received) else {
+                return Some(Event::Ended(slot));
+            };
             // It is handed over only after the bytes were looked at.
             if !goes_on && !self.setup.one_shot {
-                self.arm_receive(slot);
+                self.arm_unless_paused(slot);
             }
             return Some(Event::Received(slot, received));
         }
@@ -371,11 +416,26 @@ impl<'ring> Uring<'ring> {
             // more since.
             libc::ENOBUFS => {
                 self.buffers.short |= self.came >= self.grown_at;
-                self.arm_receive(slot);
+                self.arm_unless_paused(slot);
+                None
+            }
+            // It was cancelled for a pause, which may be over by now.
+            libc::ECANCELED => {
+                self.arm_unless_paused(slot);
                 None
             }
             error => Some(Event::Broken(slot, error)),
         }
+    }
+
+    /// What was received behind the head that a buffer may begin with; `None` where that is all.
+    #[inline(always)]
+    fn without_head(&mut self, received: Received) -> Option<Received> {
+        let Some(head) = &self.head else { return Some(received) };
+        let (stamp, length) = head.read(self.buffers.bytes(received));
+        self.stamp = stamp;
+        let start = received.start + StampedHead::BYTES as u32;
+        (length > 0).then_some(Received { start, length, ..received })
     }
 
     /// What comes of a send.
@@ -432,6 +492,7 @@ impl Backend for Uring<'_> {
         connection.portion = Portion::default();
         connection.handed = 0;
         connection.connecting = true;
+        connection.is_paused = false;
         let generation = connection.generation;
         let (target, length) = (self.target.as_ptr(), self.target.addr_len());
         let entry = on_socket!(self, slot, |socket| {
@@ -476,6 +537,24 @@ impl Backend for Uring<'_> {
         socket.map_or(0, |socket| socket::peek(socket, room))
     }
 
+    fn pause(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        connection.is_paused = true;
+        if connection.receiving {
+            let generation = connection.generation;
+            self.cancel(slot, generation, UringStep::Receive);
+        }
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        let was_paused = std::mem::take(&mut connection.is_paused);
+        // One that is being cancelled is armed again once it is.
+        if was_paused && !connection.receiving && connection.socket.is_some() {
+            self.arm_receive(slot);
+        }
+    }
+
     fn close(&mut self, slot: Slot) {
         let is_sending = self.is_sending(slot);
         let may_be_queued =
@@ -498,15 +577,19 @@ impl Backend for Uring<'_> {
             let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
         if std::mem::take(&mut connection.connecting) {
-            let handshake = CancelBuilder::user_data(tag(slot, generation, UringStep::Connect));
-            let cancel = opcode::AsyncCancel2::new(handshake).build();
-            let silent = tag(slot, generation, UringStep::Silent);
-            self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
+            self.cancel(slot, generation, UringStep::Connect);
         }
         if !self.setup.one_shot {
             // Fails only for a slot that was never registered.
             let _ = self.submitter.register_files_update(slot, &[-1]);
         }
+    }
+
+    fn reset(&mut self, slot: Slot) {
+        if let Some(socket) = &self.connections[slot as usize].socket {
+            socket::reset(socket);
+        }
+        self.close(slot);
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
@@ -584,10 +667,23 @@ mod tests {
             one_shot: false,
             overlapping: false,
             request_bytes_max: 1,
-            stamped: 0,
-            stamped_bytes: 0,
+            stamps: StampedSlots::NONE,
+            paused: [].into(),
             wake: None,
         }
+    }
+
+    /// Connects all slots one by one; gives the server's ends.
+    fn connected(backend: &mut Uring<'_>, listener: &TcpListener) -> Vec<TcpStream> {
+        let slots = backend.setup.slots;
+        let one = |slot| {
+            backend.connect(slot, None).unwrap();
+            while backend.next().is_none() {
+                backend.wait(Duration::from_secs(1)).unwrap();
+            }
+            listener.accept().unwrap().0
+        };
+        (0..slots).map(one).collect()
     }
 
     /// Tasks of the whole machine that wait for a disk now, as far as the kernel can tell.
@@ -677,15 +773,7 @@ mod tests {
             return crate::skipped::skipped("this kernel has no io_uring for it");
         };
         let mut backend = Uring::new(&mut ring, setup).unwrap();
-        let peers: Vec<TcpStream> = (0..3)
-            .map(|slot| {
-                backend.connect(slot, None).unwrap();
-                while backend.next().is_none() {
-                    backend.wait(Duration::from_secs(1)).unwrap();
-                }
-                listener.accept().unwrap().0
-            })
-            .collect();
+        let peers = connected(&mut backend, &listener);
         let whole = Duration::from_secs(60);
         let gathers = |events, within| Some(Gathering { events, within });
         if !backend.gather(gathers(3, whole)) {
@@ -719,14 +807,7 @@ mod tests {
             return crate::skipped::skipped("this kernel has no io_uring for it");
         };
         let mut backend = Uring::new(&mut ring, setup).unwrap();
-        let mut peers = Vec::new();
-        for slot in 0..SLOTS {
-            backend.connect(slot, None).unwrap();
-            while backend.next().is_none() {
-                backend.wait(Duration::from_secs(1)).unwrap();
-            }
-            peers.push(listener.accept().unwrap().0);
-        }
+        let mut peers = connected(&mut backend, &listener);
         backend.wait(Duration::ZERO).unwrap();
         for (peer, connection) in peers.iter_mut().zip(&backend.connections) {
             peer.write_all(b"!").unwrap();
@@ -742,5 +823,41 @@ mod tests {
         assert_eq!(times.len(), SLOTS as usize, "the others wait until these are seen to");
         times.dedup();
         assert_eq!(times.len(), 1, "they came at different times: {times:?}");
+    }
+
+    /// Else robots beyond the first have no stamps, or lose what comes while buffers are short.
+    #[test]
+    fn all_slots_receive_each_byte_with_a_stamp_from_buffers_that_they_share() {
+        const SLOTS: u32 = 200;
+        const BYTES: usize = 5_000;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stamps = StampedSlots::All { bytes: 512 };
+        let setup = Setup { stamps, ..setup(listener.local_addr().unwrap(), SLOTS) };
+        let Ok(mut ring) = Ring::new(SLOTS) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        let mut backend = Uring::new(&mut ring, setup).unwrap();
+        let at_start = backend.buffers.count();
+        for (slot, mut peer) in connected(&mut backend, &listener).into_iter().enumerate() {
+            peer.write_all(&[slot as u8; BYTES]).unwrap();
+        }
+        let (mut heard, mut ended) = (vec![0; SLOTS as usize], 0);
+        while ended < SLOTS {
+            backend.wait(Duration::from_secs(1)).unwrap();
+            while let Some((_, event)) = backend.next() {
+                match event {
+                    Event::Received(slot, received) => {
+                        assert!(backend.kernel_stamp().is_some(), "slot {slot} has no stamp");
+                        let bytes = backend.bytes(received);
+                        assert!(bytes.iter().all(|byte| *byte == slot as u8), "another's bytes");
+                        heard[slot as usize] += bytes.len();
+                    }
+                    Event::Ended(_) => ended += 1,
+                    other => panic!("nothing else happened, but {other:?}"),
+                }
+            }
+        }
+        assert!(heard.iter().all(|bytes| *bytes == BYTES), "bytes are lost, or there twice");
+        assert!(backend.buffers.count() > at_start, "no more buffers came when they were short");
     }
 }

@@ -90,8 +90,8 @@ impl Loops<'_> {
             one_shot: !plan.keep_alive,
             overlapping: false,
             request_bytes_max: self.request.len(),
-            stamped,
-            stamped_bytes: STAMPED_BYTES,
+            stamps: crate::backend::StampedSlots::First { slots: stamped, bytes: STAMPED_BYTES },
+            paused: [].into(),
             wake: None,
         };
         if plan.backend == BackendChoice::Epoll {

@@ -12,6 +12,9 @@ use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::First;
+use crate::outcome::rooms::{self, RoomSeen, ShareOfDue};
+use crate::outcome::slow::SlowSeen;
+use crate::outcome::storm::StormSeen;
 
 /// What robots heard that stands in no account of requests. What isn't said to be of the window
 /// counts from the run's start on.
@@ -43,12 +46,30 @@ pub struct DeliveriesSeen {
     pub wrong: u64,
     /// Missing deliveries that came after all, when they had been given up.
     pub overdue: u64,
+    /// From when a message of the window was due until the server confirmed it to its sender. One
+    /// that it didn't confirm waited at least until it was given up. Nothing of a server that
+    /// confirms none.
+    pub confirm: Latency,
+    /// Messages that the server confirmed, and that somebody never had.
+    pub confirmed_missing: u64,
     /// Deliveries whose end is the kernel's stamp of their last packet.
     pub stamped: u64,
     /// Deliveries whose end is when they were seen, which is later.
     pub unstamped: u64,
     /// What was like that of which only the first is kept.
     pub firsts: DeliveryFirsts,
+    /// How rooms fared, the worst of each thread among them.
+    #[serde(default)]
+    pub rooms_seen: Vec<RoomSeen>,
+    /// The robot that had the least share of what it was owed; `None` where nothing was owed.
+    #[serde(default)]
+    pub least_share: Option<ShareOfDue>,
+    /// What became of slow robots; `None` where there were none.
+    #[serde(default)]
+    pub slow: Option<Box<SlowSeen>>,
+    /// What became of a storm; `None` where there was none.
+    #[serde(default)]
+    pub storm: Option<Box<StormSeen>>,
 }
 
 /// The first of each kind. Texts are bounded, escaped, for people.
@@ -62,6 +83,8 @@ pub struct DeliveryFirsts {
     pub leaked: Option<First<String>>,
     /// The first that was wrong.
     pub wrong: Option<First<String>>,
+    /// The first message that was confirmed and is missing.
+    pub confirmed_missing: Option<First<String>>,
     /// The first robot that was cut.
     pub cut: Option<First<String>>,
 }
@@ -73,6 +96,8 @@ pub struct SaidInSecond {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Messages that the server confirmed.
+    pub confirmed: u64,
 }
 
 impl DeliveriesSeen {
@@ -91,9 +116,15 @@ impl DeliveriesSeen {
             leaked: 0,
             wrong: 0,
             overdue: 0,
+            confirm: Latency::default(),
+            confirmed_missing: 0,
             stamped: 0,
             unstamped: 0,
             firsts: DeliveryFirsts::default(),
+            rooms_seen: Vec::new(),
+            least_share: None,
+            slow: None,
+            storm: None,
         }
     }
 
@@ -105,6 +136,7 @@ impl DeliveriesSeen {
     pub(super) fn merge(mut self, next: DeliveriesSeen) -> DeliveriesSeen {
         self.until_all.add(&next.until_all);
         self.first_to_last += &next.first_to_last;
+        self.confirm.add(&next.confirm);
         DeliveriesSeen {
             rooms: self.rooms + next.rooms,
             joined: self.joined + next.joined,
@@ -118,9 +150,24 @@ impl DeliveriesSeen {
             leaked: self.leaked + next.leaked,
             wrong: self.wrong + next.wrong,
             overdue: self.overdue + next.overdue,
+            confirm: self.confirm,
+            confirmed_missing: self.confirmed_missing + next.confirmed_missing,
             stamped: self.stamped + next.stamped,
             unstamped: self.unstamped + next.unstamped,
             firsts: self.firsts.merge(next.firsts),
+            rooms_seen: rooms::merge(self.rooms_seen, next.rooms_seen),
+            least_share: match (self.least_share, next.least_share) {
+                (Some(a), Some(b)) => Some(a.least(b)),
+                (one, other) => one.or(other),
+            },
+            slow: match (self.slow, next.slow) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(*b))),
+                (one, other) => one.or(other),
+            },
+            storm: match (self.storm, next.storm) {
+                (Some(a), Some(b)) => Some(Box::new(a.merge(&b))),
+                (one, other) => one.or(other),
+            },
         }
     }
 }
@@ -132,6 +179,7 @@ impl DeliveryFirsts {
             out_of_order: First::of_both(self.out_of_order, next.out_of_order),
             leaked: First::of_both(self.leaked, next.leaked),
             wrong: First::of_both(self.wrong, next.wrong),
+            confirmed_missing: First::of_both(self.confirmed_missing, next.confirmed_missing),
             cut: First::of_both(self.cut, next.cut),
         }
     }
@@ -147,6 +195,10 @@ impl First<String> {
 impl SaidInSecond {
     /// Both together.
     pub(crate) fn merge(self, more: SaidInSecond) -> SaidInSecond {
-        SaidInSecond { messages: self.messages + more.messages, bytes: self.bytes + more.bytes }
+        SaidInSecond {
+            messages: self.messages + more.messages,
+            bytes: self.bytes + more.bytes,
+            confirmed: self.confirmed + more.confirmed,
+        }
     }
 }

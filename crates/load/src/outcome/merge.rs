@@ -220,13 +220,16 @@ fn backends(threads: &[ThreadUse]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use proptest::array::{uniform2, uniform3, uniform10, uniform16};
+    use proptest::array::{uniform2, uniform3, uniform4, uniform10, uniform16};
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;
 
     use super::*;
     use crate::outcome::deliveries::{DeliveriesSeen, DeliveryFirsts, SaidInSecond};
+    use crate::outcome::rooms::{RoomSeen, ShareOfDue};
+    use crate::outcome::slow::SlowSeen;
+    use crate::outcome::storm::StormSeen;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -278,7 +281,11 @@ mod tests {
         let said = option::of((0..9_u64, 0..9_u64));
         ([0..9_u64, 0..9, 0..9], uniform2(option::of(0..9_u64)), said).prop_map(
             |([good, errors, bytes], [p50, p99], said)| {
-                let said = said.map(|(messages, bytes)| SaidInSecond { messages, bytes });
+                let said = said.map(|(messages, bytes)| SaidInSecond {
+                    messages,
+                    bytes,
+                    confirmed: messages,
+                });
                 Second { good, errors, bytes, p50, p99, said }
             },
         )
@@ -315,8 +322,8 @@ mod tests {
 
     fn deliveries() -> impl Strategy<Value = DeliveriesSeen> {
         let leaked = option::of((moment(), "[a-z]"));
-        (uniform10(0..9_u32), uniform3(times()), leaked).prop_map(|(n, times, leaked)| {
-            let [good, censored, first_to_last] = times;
+        (uniform10(0..9_u32), uniform4(times()), leaked).prop_map(|(n, times, leaked)| {
+            let [good, censored, first_to_last, confirmed] = times;
             let leaked = leaked.map(|(at, what)| First { at, what });
             DeliveriesSeen {
                 rooms: n[0],
@@ -331,9 +338,21 @@ mod tests {
                 leaked: n[7].into(),
                 wrong: n[8].into(),
                 overdue: n[9].into(),
+                confirm: Latency { good: confirmed.clone(), censored: confirmed },
+                confirmed_missing: n[2].into(),
                 stamped: n[0].into(),
                 unstamped: n[1].into(),
                 firsts: DeliveryFirsts { leaked, ..DeliveryFirsts::default() },
+                rooms_seen: vec![RoomSeen {
+                    room: n[2],
+                    missing: n[3].into(),
+                    ..RoomSeen::default()
+                }],
+                least_share: Some(ShareOfDue { robot: n[4], had: n[5].into(), due: 9 }),
+                storm: (n[8] > 4)
+                    .then(|| Box::new(StormSeen { ended: n[9], ..StormSeen::default() })),
+                slow: (n[6] > 4)
+                    .then(|| Box::new(SlowSeen { owed: n[7].into(), ..SlowSeen::default() })),
             }
         })
     }
@@ -408,7 +427,9 @@ mod tests {
                 |part| part.account.statuses.iter().map(|of_one| of_one.count).sum(),
                 |part| part.response.samples() + part.service.samples(),
                 |part| part.seconds.iter().map(|second| second.good).sum(),
-                |part| part.deliveries.as_ref().map_or(0, |it| it.faults() + it.until_all.samples()),
+                |part| part.deliveries.as_ref().map_or(0, |it| {
+                    it.faults() + it.until_all.samples() + it.confirm.samples()
+                }),
             ];
             for (nth, of) in counts.into_iter().enumerate() {
                 prop_assert_eq!(of(&all), sum(of), "count {}", nth);

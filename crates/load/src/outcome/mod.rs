@@ -4,7 +4,10 @@ pub mod deliveries;
 pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
+pub mod rooms;
 pub(crate) mod samples;
+pub mod slow;
+pub mod storm;
 mod units;
 
 use std::time::Duration;

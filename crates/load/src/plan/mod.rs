@@ -16,7 +16,7 @@ use histogram::neglect::PATIENCE_MAX;
 use serde::{Deserialize, Serialize};
 
 pub use self::keys::Keys;
-pub use self::rooms::Rooms;
+pub use self::rooms::{Ending, Rooms, Slow, Storm};
 pub use self::share::Share;
 pub use crate::plan::statuses::Statuses;
 use crate::plan::template::Request;

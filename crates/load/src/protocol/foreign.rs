@@ -1,13 +1,15 @@
 //! What a server speaks that doesn't speak what it was asked in, by its first bytes.
 
-/// What HTTP/1 is called here, RESP, memcached's text and meta commands, and frames of robots.
+/// What HTTP/1 is called here, RESP, memcached's text and meta commands, and what robots speak.
 pub(crate) const HTTP: &str = "HTTP";
 pub(crate) const RESP: &str = "RESP, as Redis does";
 pub(crate) const MEMCACHED: &str = "memcached's text protocol";
 pub(crate) const FRAMES: &str = "frames";
+pub(crate) const MQTT: &str = "MQTT";
+pub(crate) const NATS: &str = "NATS";
 
 /// The first bytes of what servers say in other protocols, whoever has to speak first.
-const FIRST_BYTES: [(&[u8], &str); 16] = [
+const FIRST_BYTES: [(&[u8], &str); 17] = [
     // RFC 8446, 5.1: an alert, or a handshake, of any version.
     (b"\x15\x03", "TLS"),
     (b"\x16\x03", "TLS"),
@@ -20,6 +22,7 @@ const FIRST_BYTES: [(&[u8], &str); 16] = [
     (b"-ERR ", RESP),
     (b"-NOAUTH ", RESP),
     (b"-DENIED ", RESP),
+    (b"INFO {", NATS),
     (b"ERROR\r\n", MEMCACHED),
     (b"CLIENT_ERROR ", MEMCACHED),
     (b"AMQP", "AMQP"),
@@ -63,6 +66,7 @@ mod tests {
             (b"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH"),
             (b"HTTP/1.1 400 Bad Request\r\n", "HTTP"),
             (b"-ERR unknown command 'GET'\r\n", "RESP"),
+            (b"INFO {\"server_id\":", "NATS"),
             (b"ERROR\r\n", "memcached"),
         ] {
             let sentence = named("", bytes, "no answer".into());

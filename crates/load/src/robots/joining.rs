@@ -25,13 +25,13 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     pub(super) fn connected(&mut self, slot: Slot, at: u64) {
         let RobotState::Connecting(begun) = self.robots[slot as usize].state else { return };
         self.connects.shook_hands(slot, begun, at);
-        self.record.outcome.connect.saturating_record(at.saturating_sub(begun));
+        if !self.is_returning() {
+            self.record.outcome.connect.saturating_record(at.saturating_sub(begun));
+        }
         self.note_lost_syns(slot, begun, at);
-        let room = self.seats.room(slot);
         let robot = &mut self.robots[slot as usize];
         robot.state = RobotState::Joining(begun, at);
-        robot.next.clear();
-        self.wire.join(room, &mut robot.next);
+        self.wire.join(self.seats.seat(slot), &mut robot.own);
         self.send_next(slot);
     }
 
@@ -47,32 +47,52 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             return None;
         };
         let bytes = self.backend.bytes(received);
-        let (room, connection) =
-            (self.seats.room(slot), &mut self.robots[slot as usize].connection);
-        match self.wire.hear_joining(connection, room, bytes) {
-            Opened::Awaits { .. } => None,
+        let Robot { connection, own, .. } = &mut self.robots[slot as usize];
+        match self.wire.hear_joining(connection, self.seats.seat(slot), bytes, own) {
+            Opened::Awaits { .. } => {
+                self.send_next(slot);
+                None
+            }
             Opened::Broken(fault) => {
                 self.connect_failed(slot, &fault);
                 None
             }
             Opened::Ready { used } => {
                 let took = at.saturating_sub(established);
-                self.record.outcome.opening.saturating_record(took);
-                self.comes_in(slot);
+                self.comes_in(slot, at);
+                if !self.is_returning() {
+                    self.record.outcome.opening.saturating_record(took);
+                }
                 Some(used)
             }
         }
     }
 
-    fn comes_in(&mut self, slot: Slot) {
+    fn comes_in(&mut self, slot: Slot, at: u64) {
         self.robots[slot as usize].state = RobotState::Inside;
-        let (word, bit) = bit(self.seats.member(slot));
-        let members = self.members_of(slot);
+        let (word, bit) = bit(self.seats.own_member(slot));
+        let members = self.members_of(self.seats.own_room(slot));
         self.joined[members][word] |= bit;
+        if let Some(shared) = self.shared {
+            shared.comes_in(self.seats.room(slot));
+        }
         self.connects.succeeded(self.now());
         self.inside += 1;
-        self.seen.joined += 1;
+        match &mut self.storm {
+            Some(storm) if storm.is_returning() => storm.comes_back(at),
+            _ => self.seen.joined += 1,
+        }
         self.record.open(self.inside);
+    }
+
+    /// A robot that we take away isn't in its room any more: nothing is owed to it.
+    pub(super) fn goes_out(&mut self, slot: Slot) {
+        let (word, bit) = bit(self.seats.own_member(slot));
+        let members = self.members_of(self.seats.own_room(slot));
+        self.joined[members][word] &= !bit;
+        if let Some(shared) = self.shared {
+            shared.goes_out(self.seats.room(slot));
+        }
     }
 
     /// A robot came into no room.
@@ -83,6 +103,10 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         self.record.connect_failed(fault, self.now());
         self.connects.failed(slot, self.now());
         self.goes_away(slot);
+        if let Some(storm) = self.storm.as_mut().filter(|storm| storm.is_returning()) {
+            storm.note_failed(fault.kind);
+            self.connects.want(slot);
+        }
     }
 
     /// A robot's connection is of no more use.
@@ -93,10 +117,15 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             RobotState::Inside => {
                 let (now, robot) = (self.now(), self.seats.robot(slot));
                 self.inside -= 1;
-                self.seen.cut += 1;
-                First::keep(&mut self.seen.firsts.cut, now, || {
-                    format!("robot {robot}: {}", fault.example)
-                });
+                match &mut self.slow {
+                    Some(slow) if slow.are_apart() && slow.has(slot) => slow.seen.cut += 1,
+                    _ => {
+                        self.seen.cut += 1;
+                        First::keep(&mut self.seen.firsts.cut, now, || {
+                            format!("robot {robot}: {}", fault.example)
+                        });
+                    }
+                }
                 self.goes_away(slot);
             }
         }
@@ -109,10 +138,14 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let robot = &mut self.robots[slot as usize];
         robot.state = RobotState::Away;
         robot.connection = W::Connection::default();
+        robot.own.clear();
         robot.next.clear();
         while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
-            self.shed(slot, turn);
+            self.shed(turn);
         }
+        // No other connection brings confirmations of what was said on this one.
+        let mut unconfirmed = std::mem::take(&mut self.robots[slot as usize].unconfirmed);
+        hearing::note_unconfirmed(unconfirmed.give_up(|_| true), &mut self.seen, &self.time);
     }
 
     /// Ends attempts to come into a room that have taken too long by this time.

@@ -1,4 +1,5 @@
-//! The account of deliveries of one thread: to whom each message is still owed.
+//! The account of deliveries to a thread's robots: to whom each message is still owed that one
+//! thread said.
 //!
 //! A message has a row from its turn on, in the order of turns, and a bit in it for each member
 //! that it is owed to. A bit is cleared once: what comes again is a duplicate. A row that is older
@@ -46,6 +47,8 @@ pub(crate) struct Owed {
     pub members: u32,
     /// The first of them.
     pub first: u32,
+    /// Whether the server said that it has it.
+    pub is_confirmed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,9 +75,11 @@ struct Row {
     last: u64,
     /// Members that it is owed to.
     members: u32,
+    /// Whether the server said that it has it.
+    is_confirmed: bool,
 }
 
-/// Who has what of a thread's messages.
+/// Which of a thread's robots have what of the messages of one thread.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// Words of bits of a row.
@@ -112,7 +117,8 @@ pub(crate) fn row_bytes(members: u32) -> usize {
     size_of::<Row>() + words(members) * size_of::<u64>()
 }
 
-fn words(members: u32) -> usize {
+/// How many words have a bit for each of so many members.
+pub(crate) fn words(members: u32) -> usize {
     members.div_ceil(u64::BITS) as usize
 }
 
@@ -122,17 +128,21 @@ pub(crate) fn bit(member: u32) -> (usize, u64) {
 }
 
 impl Ledger {
-    /// An empty one of so many robots in rooms of so many members, who speak in turn.
-    pub(crate) fn new(robots: u32, members: u32) -> Ledger {
-        let words = words(members);
+    /// An empty one of so many receivers, with so many members in each room, and of those who
+    /// speak again after so many turns.
+    pub(crate) fn new(receivers: u32, members: u32, round: u64) -> Ledger {
+        Ledger::empty(receivers as usize, words(members), round as usize)
+    }
+
+    fn empty(receivers: usize, words: usize, round: usize) -> Ledger {
         let row = (words + 1) * size_of::<u64>();
         Ledger {
             words,
-            round: robots as usize,
+            round,
             base: 0,
             rows: VecDeque::new(),
             owed: VecDeque::new(),
-            heard: vec![0; robots as usize].into(),
+            heard: vec![0; receivers].into(),
             given_up: GivenUp {
                 turns: VecDeque::new(),
                 owed: VecDeque::new(),
@@ -143,10 +153,34 @@ impl Ledger {
         }
     }
 
+    /// One for members to whom nothing is owed yet, in which the same turns go on. Messages that
+    /// their senders still have may be owed to them.
+    pub(crate) fn beside(&self) -> Ledger {
+        let nothing_owed = |row: &Row| match row.state {
+            RowState::Waiting => *row,
+            _ => Row { state: RowState::Shed, ..*row },
+        };
+        let mut beside = Ledger {
+            base: self.base,
+            rows: self.rows.iter().map(nothing_owed).collect(),
+            owed: vec![0; self.owed.len()].into(),
+            ..Ledger::empty(self.heard.len(), self.words, self.round)
+        };
+        beside.drop_settled();
+        beside
+    }
+
     /// The next turn has come; gives which it is.
     pub(crate) fn turn(&mut self, phase: Phase, intended: u64) -> u64 {
-        let state = RowState::Waiting;
-        self.rows.push_back(Row { phase, state, intended, first: u64::MAX, last: 0, members: 0 });
+        self.rows.push_back(Row {
+            phase,
+            state: RowState::Waiting,
+            intended,
+            first: u64::MAX,
+            last: 0,
+            members: 0,
+            is_confirmed: false,
+        });
         self.owed.extend(std::iter::repeat_n(0, self.words));
         self.base + self.rows.len() as u64 - 1
     }
@@ -166,9 +200,24 @@ impl Ledger {
             self.owed[index * self.words + word] = *bits;
         }
         let row = &mut self.rows[index];
-        (row.members, row.state) = (members, RowState::UnderWay(at));
-        self.under_way += u64::from(members);
+        row.members = members;
+        if members > 0 {
+            row.state = RowState::UnderWay(at);
+            self.under_way += u64::from(members);
+        } else {
+            row.state = RowState::Whole;
+            self.drop_settled();
+        }
         members
+    }
+
+    /// The server said that it has the message of this turn. Of one that all here have it means
+    /// nothing.
+    pub(crate) fn confirm(&mut self, turn: u64) {
+        let row = turn.checked_sub(self.base).and_then(|index| self.rows.get_mut(index as usize));
+        if let Some(row) = row {
+            row.is_confirmed = true;
+        }
     }
 
     /// The message of this turn is never handed over.
@@ -247,6 +296,21 @@ impl Ledger {
         (0..self.rows.len()).filter(is_under_way).map(move |index| self.lacking(index))
     }
 
+    /// The turns whose senders still have their messages.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u64> {
+        let is_waiting = |row: &Row| row.state == RowState::Waiting;
+        (self.base..).zip(&self.rows).filter(move |(_, row)| is_waiting(row)).map(|(turn, _)| turn)
+    }
+
+    /// Whether a message is under way to one of the members that are given as bits, by its turn.
+    pub(crate) fn owes<'a>(&self, to: impl Fn(u64) -> &'a [u64]) -> bool {
+        let is_under_way = |index: &usize| matches!(self.rows[*index].state, RowState::UnderWay(_));
+        (0..self.rows.len()).filter(is_under_way).any(|index| {
+            let owed = self.owed.range(index * self.words..(index + 1) * self.words);
+            owed.zip(to(self.base + index as u64)).any(|(owed, to)| owed & to != 0)
+        })
+    }
+
     /// Deliveries under way.
     pub(crate) fn under_way(&self) -> u64 {
         self.under_way
@@ -257,11 +321,12 @@ impl Ledger {
     }
 
     fn lacking(&self, index: usize) -> Owed {
-        let Row { phase, intended, members, .. } = self.rows[index];
+        let Row { phase, intended, members, is_confirmed, .. } = self.rows[index];
         let bits = self.owed.range(index * self.words..(index + 1) * self.words);
         let first = (0..).zip(bits).find(|(_, bits)| **bits != 0);
         let first = first.map_or(0, |(word, bits)| word * u64::BITS + bits.trailing_zeros());
-        Owed { turn: self.base + index as u64, phase, intended, members, first }
+        let turn = self.base + index as u64;
+        Owed { turn, phase, intended, members, first, is_confirmed }
     }
 
     /// Drops rows from the front that nothing more will come of.
@@ -319,7 +384,7 @@ mod tests {
             let (word, bit) = bit(member);
             all[word] |= bit;
         }
-        (Ledger::new(members, members), all)
+        (Ledger::new(members, members, members.into()), all)
     }
 
     fn said(ledger: &mut Ledger, at: u64, to: &[u64]) -> u64 {
@@ -366,6 +431,18 @@ mod tests {
         assert_eq!(heard(&mut ledger, shed, 0, 5), Arrival::Unsaid, "it was never handed over");
     }
 
+    /// Else a thread waits for members that another thread has.
+    #[test]
+    fn a_message_that_is_owed_to_nobody_here_is_settled_at_once() {
+        let (mut ledger, all) = room(2);
+        said(&mut ledger, 1, &[0]);
+        assert_eq!((ledger.under_way(), ledger.rows.len()), (0, 0));
+        let turn = ledger.turn(Phase::Window, 2);
+        assert_eq!(ledger.waiting().collect::<Vec<_>>(), [turn]);
+        ledger.hand_over(turn, 2, &all);
+        assert_eq!((ledger.under_way(), ledger.waiting().count()), (2, 0));
+    }
+
     #[test]
     fn out_of_order_is_what_comes_after_a_later_one_of_the_same_sender() {
         let (mut ledger, all) = room(2);
@@ -393,9 +470,11 @@ mod tests {
                 delivered(&heard(&mut ledger, old, member, 12));
             }
         }
+        ledger.confirm(old);
         let mut told = Vec::new();
         ledger.give_up(|since| since <= 10, |owed| told.push(owed));
-        let owed = Owed { turn: old, phase: Phase::Window, intended: 10, members: 2, first: 66 };
+        let (phase, is_confirmed) = (Phase::Window, true);
+        let owed = Owed { turn: old, phase, intended: 10, members: 2, first: 66, is_confirmed };
         assert_eq!(told, [owed]);
         assert_eq!(ledger.under_way(), 70, "the young one's");
         assert_eq!(heard(&mut ledger, old, 66, 30), Arrival::Overdue);
@@ -403,7 +482,10 @@ mod tests {
         assert_eq!(heard(&mut ledger, old, 3, 31), Arrival::Duplicate);
         delivered(&heard(&mut ledger, young, 66, 32));
         let left: Vec<Owed> = ledger.still_under_way().collect();
-        assert_eq!(left, [Owed { turn: young, intended: 20, members: 69, first: 0, ..owed }]);
+        let is_confirmed = false;
+        let of_young =
+            Owed { turn: young, intended: 20, members: 69, first: 0, is_confirmed, ..owed };
+        assert_eq!(left, [of_young]);
     }
 
     #[test]
@@ -420,6 +502,22 @@ mod tests {
         ledger.hand_over(waiting, 6, &all);
         assert!(delivered(&heard(&mut ledger, waiting, 0, 7)).is_out_of_order);
         assert_eq!(ledger.rows.len(), 0);
+    }
+
+    /// Else what a robot is owed while it hangs is owed twice, or to nobody.
+    #[test]
+    fn a_ledger_beside_has_the_same_turns_and_what_is_to_come_of_them() {
+        let (mut ledger, all) = room(2);
+        let (old, waiting) = (said(&mut ledger, 1, &all), ledger.turn(Phase::Window, 2));
+        assert!(ledger.owes(|_| &[0b10]));
+        delivered(&heard(&mut ledger, old, 1, 3));
+        assert!(!ledger.owes(|_| &[0b10]) && ledger.owes(|_| &[0b01]));
+        let mut beside = ledger.beside();
+        assert_eq!(beside.under_way(), 0);
+        assert_eq!(heard(&mut beside, old, 0, 4), Arrival::Duplicate, "it is in the other one");
+        assert_eq!(beside.hand_over(waiting, 5, &[0b10]), 1);
+        delivered(&heard(&mut beside, waiting, 1, 6));
+        assert_eq!(beside.turn(Phase::Window, 7), ledger.turn(Phase::Window, 7));
     }
 
     /// Else a server that loses all takes as much memory as there is.

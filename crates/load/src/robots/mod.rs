@@ -7,38 +7,56 @@
 //!
 //! - [`seats`]: who sits where, and in which order they speak;
 //! - [`ledger`]: to whom each message is still owed;
+//! - [`sharing`]: what threads tell each other whose rooms lie on several of them;
 //! - [`kernel_clock`]: when the kernel took what came;
 //! - [`stages`]: from joining to the end;
 //! - [`joining`]: how robots come into their rooms, and how they are lost;
+//! - [`pace`]: when they speak;
 //! - [`speaking`]: what they say;
-//! - [`hearing`]: what they hear, and what is missing.
+//! - [`slow`]: those of them that hang for some time;
+//! - [`storm`]: how all end and come back;
+//! - [`hearing`]: what they hear, and what is missing;
+//! - [`confirming`]: what the server says that it has.
 
+mod confirming;
 mod hearing;
 mod joining;
 pub(crate) mod kernel_clock;
 pub(crate) mod ledger;
+mod pace;
 pub(crate) mod seats;
+pub(crate) mod sharing;
+pub(crate) mod slow;
 mod speaking;
 mod stages;
+mod storm;
 
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
+use histogram::Latency;
+
+use self::confirming::{Confirmation, HandedOver, Unconfirmed};
 use self::kernel_clock::KernelClock;
-use self::ledger::{Arrival, Delivered, Ledger, Owed, bit};
+use self::ledger::{Arrival, Delivered, Ledger, Owed, bit, words};
+use self::pace::SpeakingPace;
 use self::seats::Seats;
+use self::sharing::{Others, Settled, SharedRooms, Sharing, Word};
+use self::slow::SlowRobots;
 use self::stages::RobotStage;
+use self::storm::StormOfThread;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::outcome::deliveries::{DeliveriesSeen, SaidInSecond};
 use crate::outcome::fault::{Fault, show};
 use crate::outcome::record::{Record, SecondOfThread, Spent, Times, fault_of};
+use crate::outcome::rooms::{RoomSeen, ShareOfDue, worst};
 use crate::outcome::{AnswerKind, ErrorKind, First};
 use crate::pace::clock::Clock;
 use crate::pace::window::{Phase, Window};
-use crate::plan::{Arrivals, Plan, Rooms};
+use crate::plan::{Plan, Rooms};
 use crate::protocol::Opened;
-use crate::protocol::pushing::Pushing;
+use crate::protocol::pushing::{Pushed, Pushing};
 use crate::thread::SLEEP_NS_MAX;
 use crate::thread::address::Sources;
 use crate::thread::connects::Connects;
@@ -72,9 +90,18 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     words: usize,
     /// Robots that are in their rooms now.
     inside: u32,
-    ledger: Ledger,
+    /// By speaking thread, what of its messages is owed here; of rooms that lie on one thread
+    /// whole, this thread's alone.
+    ledgers: Vec<Ledger>,
+    /// `None` where none is.
+    slow: Option<Box<SlowRobots>>,
+    storm: Option<Box<StormOfThread<'a>>>,
+    others: Others,
+    shared: Option<&'a SharedRooms>,
     record: Record,
     seen: DeliveriesSeen,
+    /// By room of this thread, how the members here fared.
+    rooms: Vec<RoomBooks>,
     /// Deliveries that turns made, by [`Phase`].
     scheduled: [u64; 2],
     connects: Connects,
@@ -83,8 +110,7 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     kernel: KernelClock,
     time: Now,
     stage: RobotStage,
-    /// Nanoseconds from a message of the run to the next one.
-    interval: f64,
+    pace: SpeakingPace,
     /// The next turn.
     turn: u64,
     next_second: u64,
@@ -93,6 +119,15 @@ pub(crate) struct Robots<'a, B, W: Pushing> {
     spent_before: Option<Spent>,
     /// When the window ended, once it has.
     window_end: u64,
+}
+
+/// What is known of a room.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoomBooks {
+    /// Messages of the window that were handed over.
+    messages: u64,
+    /// How the members here fared with them.
+    seen: RoomSeen,
 }
 
 /// What is known of a robot.
@@ -107,6 +142,11 @@ struct Robot<C> {
     next: Vec<u8>,
     /// The turns whose messages are in `next`.
     waiting: VecDeque<u64>,
+    /// What the wire has to say by itself, before `next`.
+    own: Vec<u8>,
+    /// When something was handed over last.
+    said_at: u64,
+    unconfirmed: Unconfirmed,
     /// Deliveries of the window that it had.
     had: u64,
 }
@@ -133,16 +173,16 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         clock: Clock,
         (seats, threads): (Seats, u32),
         (backend, wire, record): (B, W, Record),
-        sources: Sources,
+        (sources, sharing): (Sources, Sharing<'a>),
     ) -> Self {
         let robots = seats.robots();
-        let words = seats.members().div_ceil(u64::BITS) as usize;
-        let own_rooms = rooms.rooms(robots);
-        let now = backend.now();
-        let rate = match plan.arrivals {
-            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => rate,
-            Arrivals::Closed => f64::INFINITY,
+        let members = seats.own_members();
+        let words = words(members);
+        let ledger = |thread| {
+            let of = if seats.are_dealt() { seats.of_thread(thread) } else { seats };
+            Ledger::new(robots, members, of.round())
         };
+        let now = backend.now();
         Robots {
             plan,
             stop,
@@ -151,12 +191,17 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             messages: Messages::new(plan.seed, rooms.message_bytes),
             seats,
             robots: (0..robots).map(|_| Robot::default()).collect(),
-            joined: vec![0; own_rooms as usize * words],
+            joined: vec![0; seats.own_rooms() as usize * words],
             words,
             inside: 0,
-            ledger: Ledger::new(robots, seats.members()),
+            ledgers: (0..seats.threads_heard()).map(ledger).collect(),
+            slow: rooms.slow.map(|slow| Box::new(SlowRobots::of(slow, seats))),
+            storm: rooms.storm.map(|storm| Box::new(StormOfThread::of(storm, sharing.storm))),
+            others: sharing.others,
+            shared: sharing.rooms,
             record,
-            seen: DeliveriesSeen::nothing(own_rooms),
+            rooms: vec![RoomBooks::default(); seats.own_rooms() as usize],
+            seen: DeliveriesSeen::nothing(seats.rooms_begun()),
             scheduled: [0; 2],
             connects: Connects::new(robots, threads, true, true, now),
             sources,
@@ -164,7 +209,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
             kernel: KernelClock::beside(clock),
             time: Now::new(now),
             stage: RobotStage::Joining { most: 0, since: now, failed: 0 },
-            interval: 1e9 / rooms.messages(rate),
+            pace: SpeakingPace::of(plan.arrivals, rooms, seats, plan.seed),
             turn: 0,
             next_second: 0,
             next_scan: now,
@@ -183,6 +228,7 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         let back = self.backend.wait(Duration::from_nanos(sleep))?;
         self.time.ask_after_sleep(back_at, back);
         self.kernel.look();
+        self.hear_others();
         let looked = self.now();
         while let Some((came, event)) = self.backend.next() {
             self.time.pass_to(came);
@@ -204,15 +250,40 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         let accounts = [&self.record.outcome.warmup, &self.record.outcome.account];
         let settled: u64 = accounts.iter().map(|it| it.good + it.errors_total()).sum();
         let due: u64 = accounts.iter().map(|it| it.sent).sum();
-        assert_eq!(due, settled + self.ledger.under_way(), "a delivery is lost, or there twice");
+        assert_eq!(due, settled + self.under_way(), "a delivery is lost, or there twice");
         if self.robots.len() > HELD_ROBOTS_MAX {
             return;
         }
-        let waiting: u64 = self.robots.iter().map(|robot| robot.waiting.len() as u64).sum();
+        let waiting = (0..).zip(&self.ledgers).flat_map(|(thread, ledger)| {
+            let of = self.speaks(thread);
+            ledger.waiting().map(move |turn| self.present(of.own_room(of.speaker(turn).0)))
+        });
+        let waiting: u64 = waiting.sum();
         let shed: u64 = accounts.iter().map(|it| it.shed).sum();
         let scheduled: u64 = self.scheduled.iter().sum();
-        assert!(scheduled >= due + shed, "a turn is missing");
-        assert_eq!(scheduled > due + shed, waiting > 0, "a message waits, or was forgotten");
+        assert_eq!(scheduled, due + shed + waiting, "a message waits, or was forgotten");
+    }
+
+    /// Deliveries under way.
+    fn under_way(&self) -> u64 {
+        self.ledgers.iter().map(Ledger::under_way).sum()
+    }
+
+    /// The seats of those whose messages the ledger of this number has.
+    fn speaks(&self, ledger: u32) -> Seats {
+        if self.seats.are_dealt() { self.seats.of_thread(ledger) } else { self.seats }
+    }
+
+    /// The number of the ledger that has this thread's messages.
+    fn own_ledger(&self) -> u32 {
+        self.seats.ledger_of(self.seats.thread())
+    }
+
+    /// Whether a robot has something to say yet, or a message that is to be confirmed.
+    fn is_saying(&self) -> bool {
+        let is_saying =
+            |robot: &Robot<_>| !robot.waiting.is_empty() || robot.unconfirmed.are_some();
+        self.robots.iter().any(is_saying)
     }
 
     /// Sees to an event that came at this time.
@@ -240,17 +311,29 @@ impl<'a, B: Backend, W: Pushing> Robots<'a, B, W> {
         if intended < self.time.window.begin { Phase::Warmup } else { Phase::Window }
     }
 
-    /// The bits of the members that came into a robot's room.
-    fn members_of(&self, slot: Slot) -> std::ops::Range<usize> {
-        let begin = self.seats.own_room(slot) as usize * self.words;
+    /// The bits of the members here that came into a room of this thread.
+    fn members_of(&self, own_room: u32) -> std::ops::Range<usize> {
+        let begin = own_room as usize * self.words;
         begin..begin + self.words
     }
 
-    /// How many members came into a robot's room.
-    fn present(&self, slot: Slot) -> u64 {
-        let words = &self.joined[self.members_of(slot)];
-        words.iter().map(|word| u64::from(word.count_ones())).sum()
+    /// How many members here came into a room of this thread, without those that stand apart.
+    fn present(&self, own_room: u32) -> u64 {
+        let members = self.members_of(own_room);
+        let joined = &self.joined[members.clone()];
+        match self.slow.as_ref().and_then(|slow| slow.apart(members)) {
+            Some(apart) => {
+                let others = joined.iter().zip(apart).map(|(joined, apart)| joined & !apart);
+                others.map(|word| u64::from(word.count_ones())).sum()
+            }
+            None => ones(joined),
+        }
     }
+}
+
+/// How many bits are set.
+fn ones(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 #[cfg(test)]

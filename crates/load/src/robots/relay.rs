@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::io;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -56,12 +57,16 @@ pub(super) struct Truth {
 /// What the next message of a connection comes to.
 type Lies = Box<dyn FnMut(Slot) -> Option<Lie>>;
 
-/// The relay with its time. Robots and whoever asks for the truth have it together.
+/// The relay with its time. The threads' robots and whoever asks for the truth have it together.
 pub(super) struct RelayWorld {
     now: u64,
+    /// Time doesn't pass beyond this, though a thread would wait for longer.
+    pub passes_until: u64,
     /// What comes when, and which of those was made first; with whether it comes too late.
     coming: BinaryHeap<Reverse<(u64, u64, Slot)>>,
     what: BTreeMap<u64, Happens>,
+    /// What has come, and its thread hasn't looked at.
+    arrived: VecDeque<(u64, u64, Slot)>,
     made: u64,
     rooms: BTreeMap<u32, Vec<Slot>>,
     room_of: BTreeMap<Slot, u32>,
@@ -75,8 +80,18 @@ pub(super) struct RelayWorld {
     /// By how many nanoseconds the kernel's stamps are off what the run's clock showed when bytes
     /// came; without it there are none.
     pub stamps: Option<(Clock, i64)>,
+    /// Whom nothing is passed on to, which is no lie told of.
+    pub deaf: Option<Slot>,
+    /// By how much later all is passed on.
+    pub slower: u64,
     /// Connections that are refused.
     pub refuses: Option<Slot>,
+    /// How often a message is confirmed to its sender, by its number from 1.
+    pub confirms: fn(u64) -> usize,
+    /// After how many nanoseconds.
+    pub confirms_after: u64,
+    /// Words of robots that only say that they are there.
+    pub pings: u64,
     lie: Lies,
     pub truth: Truth,
 }
@@ -95,8 +110,10 @@ impl RelayWorld {
     pub(super) fn that(lie: impl FnMut(Slot) -> Option<Lie> + 'static) -> Rc<RefCell<RelayWorld>> {
         Rc::new(RefCell::new(RelayWorld {
             now: 1_000_000_000,
+            passes_until: u64::MAX,
             coming: BinaryHeap::new(),
             what: BTreeMap::new(),
+            arrived: VecDeque::new(),
             made: 0,
             rooms: BTreeMap::new(),
             room_of: BTreeMap::new(),
@@ -105,10 +122,20 @@ impl RelayWorld {
             stuck: None,
             is_taking: false,
             stamps: None,
+            deaf: None,
+            slower: 0,
             refuses: None,
+            confirms: |_| 0,
+            confirms_after: DELAY_NS,
+            pings: 0,
             lie: Box::new(lie),
             truth: Truth::default(),
         }))
+    }
+
+    /// What time it is.
+    pub(super) fn now(&self) -> u64 {
+        self.now
     }
 
     /// What truly happened, once it is over: what is still held came to nobody.
@@ -151,6 +178,7 @@ impl RelayWorld {
                     self.room_of.insert(slot, room);
                     self.send_to(self.now + DELAY_NS, slot, whole);
                 }
+                [b'P'] => self.pings += 1,
                 _ => self.pass_on(slot, whole),
             }
         }
@@ -158,6 +186,11 @@ impl RelayWorld {
 
     fn pass_on(&mut self, slot: Slot, frame: Vec<u8>) {
         self.truth.messages += 1;
+        for _ in 0..(self.confirms)(self.truth.messages) {
+            // The last two bytes of the sender's own number of it.
+            let confirmation = vec![0, 3, b'C', frame[16], frame[17]];
+            self.send_to(self.now + self.confirms_after, slot, confirmation);
+        }
         let members = self.members(slot);
         // The message behind one that is held comes to all of them: else nobody could say which
         // of both is the later one.
@@ -168,13 +201,9 @@ impl RelayWorld {
             return;
         }
         if let Some(Lie::Cut(member)) = lie {
-            let member = members[member % members.len()];
-            if self.is_cut.insert(member, true).is_none() {
-                self.truth.cut += 1;
-                self.come(self.now, member, Happens::Ended);
-            }
+            self.cut(members[member % members.len()]);
         }
-        let (first, room) = (self.now + DELAY_NS, self.room_of[&slot]);
+        let (first, room) = (self.now + DELAY_NS + self.slower, self.room_of[&slot]);
         for (nth, &member) in members.iter().enumerate() {
             let at = first + nth as u64 * GAP_NS;
             self.pass_on_to((nth, members.len()), (at, member), lie, &frame);
@@ -197,6 +226,23 @@ impl RelayWorld {
         }
     }
 
+    /// A robot ended its connection.
+    fn leave(&mut self, slot: Slot) {
+        if !self.is_cut.contains_key(&slot)
+            && let Some(room) = self.room_of.remove(&slot)
+        {
+            self.rooms.get_mut(&room).expect("it came in").retain(|member| *member != slot);
+        }
+    }
+
+    /// Cuts a connection.
+    pub(super) fn cut(&mut self, member: Slot) {
+        if self.is_cut.insert(member, true).is_none() {
+            self.truth.cut += 1;
+            self.come(self.now, member, Happens::Ended);
+        }
+    }
+
     fn pass_on_to(
         &mut self,
         (nth, of): (usize, usize),
@@ -205,6 +251,9 @@ impl RelayWorld {
         frame: &[u8],
     ) {
         let is = |number: usize| number % of == nth;
+        if self.deaf == Some(member) {
+            return;
+        }
         if self.is_cut.contains_key(&member) {
             self.truth.missing += 1;
             return;
@@ -239,16 +288,28 @@ impl RelayWorld {
     }
 }
 
-/// A backend whose kernel, network and server are the relay.
+/// A thread's backend whose kernel, network and server are the relay.
 pub(super) struct Relay {
     pub world: Rc<RefCell<RelayWorld>>,
+    /// The thread's slots, by their numbers among those of all threads.
+    slots: Range<Slot>,
     bytes: Vec<u8>,
     ready: VecDeque<(u64, u64, Slot)>,
+    /// Slots that are paused, and what has come to them.
+    paused: BTreeSet<Slot>,
+    unread: VecDeque<(u64, u64, Slot)>,
 }
 
 impl Relay {
-    pub(super) fn of(world: &Rc<RefCell<RelayWorld>>) -> Relay {
-        Relay { world: world.clone(), bytes: Vec::new(), ready: VecDeque::new() }
+    pub(super) fn of(world: &Rc<RefCell<RelayWorld>>, slots: Range<Slot>) -> Relay {
+        Relay {
+            world: world.clone(),
+            slots,
+            bytes: Vec::new(),
+            ready: VecDeque::new(),
+            paused: BTreeSet::new(),
+            unread: VecDeque::new(),
+        }
     }
 }
 
@@ -258,6 +319,7 @@ impl Backend for Relay {
     }
 
     fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         let what = if world.refuses == Some(slot) { Happens::Refused } else { Happens::Connected };
         let at = world.now + DELAY_NS;
@@ -268,6 +330,7 @@ impl Backend for Relay {
     fn receive_more(&mut self, _: Slot, _: u64) {}
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         // SAFETY: the caller keeps them until they are sent, and this reads them now.
         world.take(slot, unsafe { &*bytes });
@@ -283,6 +346,7 @@ impl Backend for Relay {
 
     fn is_sending(&self, slot: Slot) -> bool {
         let world = self.world.borrow();
+        let slot = self.slots.start + slot;
         world.is_taking && world.stuck.is_some_and(|(stuck, ..)| stuck == slot)
     }
 
@@ -290,33 +354,63 @@ impl Backend for Relay {
         0
     }
 
+    fn pause(&mut self, slot: Slot) {
+        self.paused.insert(self.slots.start + slot);
+    }
+
+    fn resume(&mut self, slot: Slot) {
+        let slot = self.slots.start + slot;
+        self.paused.remove(&slot);
+        let all = std::mem::take(&mut self.unread);
+        let (read, unread): (VecDeque<_>, VecDeque<_>) =
+            all.into_iter().partition(|it| it.2 == slot);
+        self.unread = unread;
+        let now = self.now();
+        self.ready.extend(read.into_iter().map(|(_, made, slot)| (now, made, slot)));
+    }
+
     fn close(&mut self, slot: Slot) {
+        let slot = self.slots.start + slot;
         let mut world = self.world.borrow_mut();
         self.ready.retain(|(_, _, other)| *other != slot);
+        self.unread.retain(|(_, _, other)| *other != slot);
+        world.leave(slot);
         let gone: Vec<u64> =
             world.coming.iter().filter(|it| it.0.2 == slot).map(|it| it.0.1).collect();
         gone.iter().for_each(|made| drop(world.what.remove(made)));
         world.coming.retain(|it| it.0.2 != slot);
+        world.arrived.retain(|(_, _, other)| *other != slot);
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<u64> {
         let mut world = self.world.borrow_mut();
-        let until = world.now + at_most.as_nanos() as u64;
+        let until = (world.now + at_most.as_nanos() as u64).min(world.passes_until);
         let next = world.coming.peek().map_or(u64::MAX, |it| it.0.0);
+        let until = if self.ready.is_empty() { until } else { world.now };
         world.now = world.now.max(until.min(next));
         while let Some(Reverse(next)) = world.coming.peek().copied()
             && next.0 <= world.now
         {
             world.coming.pop();
-            self.ready.push_back(next);
+            world.arrived.push_back(next);
         }
+        let is_own = |(_, _, slot): &(u64, u64, Slot)| self.slots.contains(slot);
+        self.ready.extend(world.arrived.iter().copied().filter(is_own));
+        world.arrived.retain(|it| !is_own(it));
         Ok(world.now)
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
-        let (at, made, slot) = self.ready.pop_front()?;
+        let (at, made, slot) = loop {
+            let next = self.ready.pop_front()?;
+            if !self.paused.contains(&next.2) {
+                break next;
+            }
+            self.unread.push_back(next);
+        };
         let mut world = self.world.borrow_mut();
-        let event = match world.what.remove(&made).expect("it is there until it comes") {
+        let (what, slot) = (world.what.remove(&made), slot - self.slots.start);
+        let event = match what.expect("it is there until it comes") {
             Happens::Connected => Event::Connected(slot),
             Happens::Refused => Event::ConnectFailed(slot, libc::ECONNREFUSED),
             Happens::Ended => Event::Ended(slot),

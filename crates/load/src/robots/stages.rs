@@ -25,6 +25,8 @@ const FAILURES_MAX: u64 = 3;
 /// of a delivery, but for so long at least and at most.
 const LISTENED_NS: (u64, u64) = (10_000_000, 100_000_000);
 const LISTENED_TIMES: u64 = 2;
+/// After so long it is looked again whether other threads still speak.
+const OTHERS_AWAITED_NS: u64 = 1_000_000;
 
 impl<B: Backend, W: Pushing> Robots<'_, B, W> {
     /// Does what is to be done, and gives until when may be slept. `None` once the robots are in
@@ -70,6 +72,7 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         let nothing_moves = failures - failed >= FAILURES_MAX || now - since > patience;
         if self.connects.are_settled() || nothing_moves || self.stop.asked() {
             self.connects.forget_waiting_unless(|_| false);
+            self.leave_out_who_is_outside();
             return None;
         }
         self.connects.hold_for_overdue(now);
@@ -77,17 +80,27 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         Some(self.connects.may_at(self.now()).unwrap_or(u64::MAX).min(self.next_scan))
     }
 
-    fn begin(&mut self, window: Window) {
+    /// Who isn't inside by now stays outside. Who came in while others speak would be owed what
+    /// nobody can tell.
+    pub(super) fn leave_out_who_is_outside(&mut self) {
         for slot in 0..self.robots.len() as Slot {
-            // Who comes in while others speak is owed what nobody can tell.
             if self.robots[slot as usize].state != RobotState::Inside {
                 self.goes_away(slot);
             }
         }
+    }
+
+    fn begin(&mut self, window: Window) {
         self.spent_before = (self.now() >= window.begin).then(|| self.spent_by(self.now()));
         self.time.ask(self.backend.now());
         self.time.window = window;
         self.next_second = window.start;
+        if let Some(slow) = &mut self.slow {
+            slow.begin(window);
+        }
+        if let Some(storm) = &mut self.storm {
+            storm.begin(window);
+        }
         self.stage = RobotStage::Speaking;
     }
 
@@ -98,11 +111,12 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         if self.stop.asked() {
             return self.end_window();
         }
+        let looks = self.see_to_slow_robots().min(self.see_to_storm());
         self.speak_until(end);
         if self.now() >= end {
             return self.end_window();
         }
-        Some(self.next_due().min(self.next_second).min(self.next_scan).min(end))
+        Some(self.next_due().min(self.next_second).min(self.next_scan).min(end).min(looks))
     }
 
     /// Begins the next second, if its time has come.
@@ -135,18 +149,30 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             before.write_growth(&spent, &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
+        self.read_again();
         self.stage = RobotStage::Draining;
         self.drain()
     }
 
     /// Awaits what was said until it came or took too long.
     fn drain(&mut self) -> Option<u64> {
-        if self.stop.asked() {
-            return None;
+        let is_stopped = self.stop.asked();
+        if is_stopped {
+            self.say_no_more();
         }
-        let is_waiting = self.robots.iter().any(|robot| !robot.waiting.is_empty());
-        if is_waiting || self.ledger.under_way() > 0 {
+        let is_saying = self.is_saying();
+        if !is_saying {
+            self.others.fall_silent();
+        }
+        let of_slow = self.slow.as_ref().map_or(0, |slow| slow.under_way());
+        if is_saying || self.under_way() + of_slow > 0 && !is_stopped {
             return Some(self.next_scan);
+        }
+        if self.others.speak() {
+            return Some(self.now() + OTHERS_AWAITED_NS);
+        }
+        if is_stopped {
+            return None;
         }
         let (least, most) = LISTENED_NS;
         let usual = self.seen.until_all.good.value_at_quantile(0.5);
@@ -155,18 +181,57 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
         Some(until)
     }
 
+    /// What robots still have to say is never handed over, and what they said is confirmed no more.
+    fn say_no_more(&mut self) {
+        for slot in 0..self.robots.len() {
+            self.robots[slot].next.clear();
+            while let Some(turn) = self.robots[slot].waiting.pop_front() {
+                self.shed(turn);
+            }
+            let Robots { robots, seen, time, .. } = self;
+            hearing::note_unconfirmed(robots[slot].unconfirmed.give_up(|_| true), seen, time);
+        }
+    }
+
+    /// Writes down which rooms and which robot fared worst.
+    fn compare_rooms(&mut self) {
+        for slot in 0..self.robots.len() as Slot {
+            let own_room = self.seats.own_room(slot);
+            let (word, bit) = bit(self.seats.own_member(slot));
+            let is_owed = self.joined[self.members_of(own_room)][word] & bit != 0;
+            let due = self.rooms[own_room as usize].messages;
+            if due > 0 && is_owed && !self.is_apart(slot) {
+                let (robot, had) = (self.seats.robot(slot), self.robots[slot as usize].had);
+                let of_one = ShareOfDue { robot, had, due };
+                let least = self.seen.least_share.map_or(of_one, |least| least.least(of_one));
+                self.seen.least_share = Some(least);
+            }
+        }
+        let seen = (0..).zip(&self.rooms);
+        let seen = seen.map(|(own_room, books)| {
+            let room = self.seats.room_of_all(own_room);
+            RoomSeen { room, ..books.seen }
+        });
+        // Of rooms that lie on several threads there are few, and each thread tells its part.
+        let all: Vec<RoomSeen> = seen.collect();
+        self.seen.rooms_seen = if self.seats.are_dealt() { all } else { worst(all) };
+    }
+
     /// Closes the books once the run is over, and gives what was written down.
     pub(crate) fn finish(mut self) -> Outcome {
         for slot in 0..self.robots.len() as Slot {
-            while let Some(turn) = self.robots[slot as usize].waiting.pop_front() {
-                self.shed(slot, turn);
+            if self.is_apart(slot) {
+                continue;
             }
             let had = self.robots[slot as usize].had;
             let connections = &mut self.record.outcome.connections;
             connections.answers_min = connections.answers_min.min(had);
             connections.answers_max = connections.answers_max.max(had);
         }
+        self.compare_rooms();
         self.leave_in_flight();
+        self.seen.storm = self.storm_seen();
+        self.seen.slow = self.slow.map(|slow| Box::new(slow.seen));
         self.record.outcome.deliveries = Some(Box::new(self.seen));
         self.record.finish(self.clock, self.time.window, self.window_end, self.scheduled)
     }

@@ -13,7 +13,6 @@ use super::checks;
 use super::markup::{prose, scrolling};
 use crate::caveats;
 use crate::client_hosts::OverTrials;
-use crate::figures;
 use crate::names;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
@@ -51,9 +50,10 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
         h3 id="how-to-read" { "How to read the figures" }
         ul {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
-            @if figures::has_times(run) { li { (caveats::GOOD_ANSWERS) } }
+            @if let Some(says) = caveats::counted(run) { li { (says) } }
+            @if let Some(says) = caveats::lines_of_code(run) { li { (says) } }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
-            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: the share is a bound too, since one of the two rates that it compares is a lower bound." }
+            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: " (caveats::bound_of_time(run)) " are in it, with the time they waited. ≥ or ≤ at a share of the best: the share is a bound too, since one of the two rates that it compares is a lower bound." }
             @if caveats::shares_memory(run) { li { (caveats::SHARED_MEMORY) } }
             @if caveats::has_more_bytes(run) { li { (caveats::MORE_BYTES) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }

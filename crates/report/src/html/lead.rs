@@ -52,7 +52,7 @@ fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
     let (shown, others) = rows.split_at(rows.len().min(BARS_MAX));
     let axis = Axis::over(shown.iter().filter_map(|row| row.figure(&figure.id)));
     let free = outcome.setting.with(Pace::Free);
-    let at = outcome.offered.as_ref().map(|it| format!(" at {}", figures::requests(run, it.rate)));
+    let at = outcome.offered.as_ref().map(|it| format!(" at {}", figures::offered(run, it.rate)));
     html! {
         figure.lead style=(axis.grid()) {
             figcaption {

@@ -9,11 +9,13 @@ use result::plan::{Pace, Setting};
 
 use super::decades::Decades;
 use super::looks::{self, LOOKS};
+use crate::caveats;
 use crate::contenders;
 use crate::latency::{self, NoLine, Point};
 use crate::text::visible_name;
 use crate::trials;
 use crate::units;
+use crate::words;
 
 /// Percentiles that are marked on a line, and named on the axis.
 pub const MARKED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
@@ -37,6 +39,10 @@ const CLOSED_LOOP: &str = "What the lines can't show: a closed loop asks only as
 /// Said under a plot of an open loop.
 const OPEN_LOOP: &str =
     "Times count from when a request was due, so that what waited behind a stall is in the lines.";
+
+/// The same of robots in rooms.
+const ROOMS: &str =
+    "Times count from when a message was due, so that what waited behind a stall is in the lines.";
 
 /// A contender's line, or why it has none.
 struct Line {
@@ -67,23 +73,24 @@ pub fn plot<'a>(
         let known = lines.iter().any(|line| line.points != Err(NoLine::NoHistogram));
         return html! {
             p.quiet {
-                @if known { "No percentile plot: a block has too few requests, or none." }
+                @if known { "No percentile plot: a block has too few " (words::either(run, "requests", "deliveries")) ", or none." }
                 @else { "No percentile plot: this run keeps no histograms that can be read." }
             }
         };
     };
     let says = match setting.pace {
         Pace::Free => CLOSED_LOOP,
-        _ => OPEN_LOOP,
+        _ => words::either(run, OPEN_LOOP, ROOMS),
     };
+    let requests = words::either(run, "requests", "deliveries");
     let has = |what: fn(&Line) -> bool| lines.iter().any(what);
     html! {
         figure {
             figcaption {
-                "Response time by percentile "
+                (words::either(run, "Response time by percentile ", "Time of delivery by percentile "))
                 span.quiet {
-                    "counted from " (latency::begins(setting)) ". Vertical: time. Horizontal: share of requests "
-                    "that were answered within that time. Less is better."
+                    "counted from " (latency::begins(setting)) ". Vertical: time. Horizontal: share of " (requests)
+                    " that " (words::either(run, "were answered", "came")) " within that time. Less is better."
                 }
             }
             (axes.plot(&lines))
@@ -93,17 +100,17 @@ pub fn plot<'a>(
                         @match &line.points {
                             Ok(_) => { (sample(line)) (line.who) }
                             Err(NoLine::NoLoad) => { (line.who) ": no line, a block saw no load" }
-                            Err(NoLine::TooFew) => { (line.who) ": no line, too few requests" }
+                            Err(NoLine::TooFew) => { (line.who) ": no line, too few " (requests) }
                             Err(NoLine::NoHistogram) => { (line.who) ": no line, its histograms can't be read" }
                         }
                     }
                 }
             }
             p.quiet {
-                "Each point is the median over blocks. A line ends where fewer than 100 requests of a block "
-                "took longer: further right, a few requests would decide. "
+                "Each point is the median over blocks. A line ends where fewer than 100 " (requests) " of a block "
+                "took longer: further right, a few " (requests) " would decide. "
                 @if has(|line| line.verdict == Verdict::Invalid) { "Grey: the figures are invalid. " }
-                @if has(Line::has_bounds) { "Dotted: a lower bound, since requests without an answer are in it. " }
+                @if has(Line::has_bounds) { "Dotted: a lower bound, since " (caveats::bound_of_time(run)) " are in it. " }
                 (says)
             }
         }

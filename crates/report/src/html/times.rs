@@ -15,6 +15,7 @@ use crate::standing;
 use crate::text::visible_name;
 use crate::trials;
 use crate::units;
+use crate::words;
 
 /// Percentiles that a reader may look for.
 pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
@@ -25,8 +26,9 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
         table.sortable {
             caption {
                 span {
-                    "Time to the whole answer, counted from " (latency::begins(&outcome.setting))
-                    ". –: fewer than 100 requests took longer than that"
+                    (words::either(run, "Time to the whole answer, counted from ", "Time of delivery, counted from "))
+                    (latency::begins(&outcome.setting))
+                    ". –: fewer than 100 " (words::either(run, "requests", "deliveries")) " took longer than that"
                 }
             }
             thead {

@@ -31,11 +31,16 @@ use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
 
 /// What the marks in tables mean.
-const MARKS: &str = "(a–b) is the 95 % interval. \\[a–b\\] is the lowest and highest block, where there are \
-    too few blocks for an interval. ≥ before a rate: the client was the limit, so the rate is a lower \
-    bound. ≥ before a time: requests without an answer are in it. ≥ or ≤ before a share of the best: \
-    the share is a bound too, since one of the two rates that it compares is a lower bound. \
-    ~~Struck out~~: invalid, and not ranked.";
+fn marks(run: &Run) -> String {
+    format!(
+        "(a–b) is the 95 % interval. \\[a–b\\] is the lowest and highest block, where there are too \
+         few blocks for an interval. ≥ before a rate: the client was the limit, so the rate is a \
+         lower bound. ≥ before a time: {} are in it. ≥ or ≤ before a share of the best: the share \
+         is a bound too, since one of the two rates that it compares is a lower bound. ~~Struck \
+         out~~: invalid, and not ranked.",
+        caveats::bound_of_time(run)
+    )
+}
 
 /// What GitHub takes in an issue or a comment is 65,536 characters.
 const CHARS_MAX: usize = 65_000;
@@ -86,10 +91,9 @@ fn text(run: &Run, points: Points) -> String {
         Points::Out => parts.push("The points of the curves are in report.html.".into()),
     }
     if !run.outcomes.is_empty() {
-        parts.push(MARKS.into());
-        if figures::has_times(run) {
-            parts.push(caveats::GOOD_ANSWERS.into());
-        }
+        parts.push(marks(run));
+        let says = caveats::counted(run).into_iter().chain(caveats::lines_of_code(run));
+        parts.extend(says.map(String::from));
         if caveats::figures_share_memory(run) {
             parts.push(caveats::SHARED_MEMORY.into());
         }

@@ -110,7 +110,7 @@ fn fitting<'a>(run: &Run, sections: &'a [Section<'a>], lines: usize) -> Vec<Fitt
 /// What a table is of.
 fn heading(run: &Run, section: &Section, outcome: &Outcome) -> String {
     let point = sections::point_name(run, outcome);
-    let rate = outcome.offered.as_ref().map(|it| format!(", {}", figures::requests(run, it.rate)));
+    let rate = outcome.offered.as_ref().map(|it| format!(", {}", figures::offered(run, it.rate)));
     let rate = rate.unwrap_or_default();
     if point.eq_ignore_ascii_case(&section.name) {
         return format!("{}{rate}", section.name);

@@ -1,7 +1,7 @@
 //! The marks of tables, explained.
 
 use result::Run;
-use result::figure::Unit;
+use result::figure::{LINES_OF_CODE, ROBOT_BYTES, Unit};
 use result::finding::Verdict;
 use result::outcome::{CurvePoint, Estimate, Row};
 
@@ -13,8 +13,20 @@ use crate::figures::{self, Spread};
 /// A mark in the tables: whether a run has it, and what it says.
 pub(super) type Mark = (fn(&Run) -> bool, &'static str);
 
-pub(super) const MARKS: [Mark; 13] = [
-    (figures::has_times, "requests a second count good answers only"),
+pub(super) const MARKS: [Mark; 17] = [
+    (
+        |run| figures::has_times(run) && !counts_deliveries(run),
+        "requests a second count good answers only",
+    ),
+    (counts_deliveries, "a delivery is one message that reached one member of its room"),
+    (
+        |run| has_column(run, ROBOT_BYTES),
+        "mem/robot is memory with all robots there and silent, less that without them",
+    ),
+    (
+        |run| has_column(run, LINES_OF_CODE),
+        "lines of own source files, without blank ones and comments",
+    ),
     (
         |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
         "* keeps a lighter contract, as said above",
@@ -33,8 +45,12 @@ pub(super) const MARKS: [Mark; 13] = [
         "≥ or ≤ before a share: one of the two figures behind it is a bound",
     ),
     (
-        |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
+        |run| has_bounds_of_times(run) && !counts_deliveries(run),
         "≥ before a time: requests without an answer are in it",
+    ),
+    (
+        |run| has_bounds_of_times(run) && counts_deliveries(run),
+        "≥ before a time: deliveries that never came are in it",
     ),
     (
         caveats::has_more_bytes,
@@ -46,6 +62,18 @@ pub(super) const MARKS: [Mark; 13] = [
     (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),
     (|run| is_said(run, Verdict::Invalid), "✗ not a figure to use, for the reason below"),
 ];
+
+fn counts_deliveries(run: &Run) -> bool {
+    run.study.kind.passes_on()
+}
+
+fn has_column(run: &Run, figure: &str) -> bool {
+    rows(run).any(|row| row.figure(figure).is_some())
+}
+
+fn has_bounds_of_times(run: &Run) -> bool {
+    estimates(run, &[Unit::Micros]).any(|it| it.at_least)
+}
 
 fn rows(run: &Run) -> impl Iterator<Item = &Row> {
     run.outcomes.iter().flat_map(|outcome| &outcome.rows)

@@ -4,6 +4,7 @@
 //! - [`export`]: what trackers of benchmarks get;
 //! - [`headline`]: the sentence that all begin with;
 //! - [`colours`]: those of the page;
+//! - [`rooms`]: gateways, of which nothing is told in words of requests;
 //! - [`fixture`]: the runs.
 
 mod claims;
@@ -15,6 +16,7 @@ mod fixture;
 mod headline;
 mod html;
 mod markdown;
+mod rooms;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod survived;

@@ -4,8 +4,14 @@ use super::{Declared, Descriptor, Values};
 use crate::figure::{CLIENT_CPU_US, Figure, P50_US, P99_US, Unit};
 use crate::setting::{CLIENTS, CONNECTIONS, KEPT, PaceKind};
 
-pub(super) const HTTP: Descriptor =
-    Descriptor { is_asked: true, keeps_data: false, dimensions: &[AT_ONCE, MODES, FROM], figures };
+pub(super) const HTTP: Descriptor = Descriptor {
+    is_asked: true,
+    keeps_data: false,
+    passes_on: false,
+    counts: ("request", "requests"),
+    dimensions: &[AT_ONCE, MODES, FROM],
+    figures,
+};
 
 /// Connections at once.
 pub(super) const AT_ONCE: Declared =

@@ -7,6 +7,8 @@ use crate::setting;
 pub(super) const KEYS: Descriptor = Descriptor {
     is_asked: true,
     keeps_data: true,
+    passes_on: false,
+    counts: ("request", "requests"),
     dimensions: &[
         Declared { id: setting::ASKS, one: "", many: "", values: Values::Names },
         // A value has room for what says whose it is.

@@ -4,6 +4,7 @@
 mod http;
 mod keys;
 mod program;
+mod rooms;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -23,6 +24,9 @@ pub enum Kind {
     Keys,
     /// Programs that drive themselves.
     Program,
+    /// Servers that pass each message on to all members of its sender's room, which are the load
+    /// generator's robots.
+    Rooms,
 }
 
 /// What holds for all studies of a kind.
@@ -30,6 +34,9 @@ pub enum Kind {
 struct Descriptor {
     is_asked: bool,
     keeps_data: bool,
+    passes_on: bool,
+    /// What its work is counted in, one and many, unless a study says otherwise.
+    counts: (&'static str, &'static str),
     dimensions: &'static [Declared],
     /// What contenders are compared by, whose work is counted in one or many of something.
     figures: fn(&str, &str) -> Vec<Figure>,
@@ -85,17 +92,18 @@ impl Declared {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Http, Kind::Keys, Kind::Program];
+    pub const ALL: [Kind; 4] = [Kind::Http, Kind::Keys, Kind::Program, Kind::Rooms];
 
     fn descriptor(self) -> &'static Descriptor {
         match self {
             Kind::Http => &http::HTTP,
             Kind::Keys => &keys::KEYS,
             Kind::Program => &program::PROGRAM,
+            Kind::Rooms => &rooms::ROOMS,
         }
     }
 
-    /// Whether the load generator asks contenders. Others drive themselves, and tell what they
+    /// Whether the load generator drives contenders. Others drive themselves, and tell what they
     /// did in units that their study names.
     pub fn is_asked(self) -> bool {
         self.descriptor().is_asked
@@ -105,6 +113,12 @@ impl Kind {
     /// written, a disk is a part of the work, and what survives is of a class of durability.
     pub fn keeps_data(self) -> bool {
         self.descriptor().keeps_data
+    }
+
+    /// Whether contenders pass on what they are told, so that what is counted are deliveries, and
+    /// nobody asks or answers.
+    pub fn passes_on(self) -> bool {
+        self.descriptor().passes_on
     }
 
     /// In what settings of all its studies differ, in the order of their values. A study may
@@ -121,9 +135,9 @@ impl Kind {
     }
 
     /// What contenders are compared by, whose work is counted in one or many of something: in
-    /// requests, unless the study says otherwise.
+    /// requests or deliveries, unless the study says otherwise.
     pub fn figures(self, unit: Option<(&str, &str)>) -> Vec<Figure> {
-        let (one, many) = unit.unwrap_or(("request", "requests"));
+        let (one, many) = unit.unwrap_or(self.descriptor().counts);
         (self.descriptor().figures)(one, many)
     }
 }

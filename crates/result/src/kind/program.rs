@@ -3,8 +3,14 @@
 use super::Descriptor;
 use crate::figure::{Figure, MEMORY, Unit};
 
-pub(super) const PROGRAM: Descriptor =
-    Descriptor { is_asked: false, keeps_data: false, dimensions: &[], figures };
+pub(super) const PROGRAM: Descriptor = Descriptor {
+    is_asked: false,
+    keeps_data: false,
+    passes_on: false,
+    counts: ("unit of work", "units of work"),
+    dimensions: &[],
+    figures,
+};
 
 fn figures(one: &str, many: &str) -> Vec<Figure> {
     let memory = Figure::less(MEMORY, "peak memory", "memory", Unit::Bytes);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{ArgGroup, ValueEnum};
 use load::Plan;
 use load::plan::headers;
+use load::plan::rooms::Wire;
 use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, BackendChoice, Http, Until, Workload};
 use load::verdict::condition::Condition;
@@ -16,7 +17,7 @@ use load::verdict::metric::{Metric, Series};
 use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};
 use super::quantity::{self, Cpus};
-use super::rooms::RoomsArguments;
+use super::rooms::{self, RoomsArguments};
 use super::target::{self, Speaks, Store};
 use crate::commands::request::{RequestArguments, file_content, read_to_end};
 
@@ -31,8 +32,9 @@ use crate::commands::request::{RequestArguments, file_content, read_to_end};
 /// request, from 0, and {nonce} for 16 random digits of its own. A body file that is no text
 /// is sent as it is, and so is everything with --no-placeholders.
 ///
-/// With frames:// each connection is a robot in a room. What one says goes to all of its room, and
-/// --rate is in deliveries a second.
+/// With frames://, mqtt://, nats:// or redis://…?rooms each connection is a robot in a room: a
+/// topic, a subject or a channel. What one says goes to all of its room, and --rate is in deliveries
+/// a second.
 #[derive(Debug, clap::Args)]
 #[command(
     group = ArgGroup::new("open_loop").args(["rate", "find_rate"]),
@@ -40,7 +42,8 @@ use crate::commands::request::{RequestArguments, file_content, read_to_end};
 )]
 pub struct LoadArguments {
     /// Where to: http://HOST[:PORT][/PATH], redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE],
-    /// memcached://HOST[:PORT] or frames://HOST:PORT. TLS and HTTP/2 are not there yet
+    /// memcached://HOST[:PORT], or of rooms frames://HOST:PORT, mqtt://HOST[:PORT],
+    /// nats://HOST[:PORT] or redis://HOST[:PORT]?rooms. TLS and HTTP/2 are not there yet
     pub url: String,
 
     /// Connections at once [default: 50; --find-rate makes more where they are the limit]
@@ -185,6 +188,7 @@ Examples:
   bakeoff load http://127.0.0.1:8080/ --find-rate 'p99 < 10ms' -d 5s
   bakeoff load redis://127.0.0.1/ --mix get=90,set=10 --keys 1M
   bakeoff load frames://127.0.0.1:7000 --rooms 100 --members 10 --rate 10k
+  bakeoff load mqtt://127.0.0.1 --qos 1 --rooms 100 --members 10 --rate 10k
   bakeoff load 'http://127.0.0.1:8080/echo?id={nonce}' --expect-body '{nonce}'";
 
 /// How to talk to the kernel.
@@ -224,7 +228,7 @@ impl LoadArguments {
         let (work, keep_alive) = match speaks {
             Speaks::Http => self.http(&target.path)?,
             Speaks::Keys(store) => (self.keys_of(store)?, !self.close),
-            Speaks::Frames => (self.in_rooms()?, true),
+            Speaks::Rooms(wire) => (self.in_rooms(wire)?, true),
         };
         self.check_classes(&work)?;
         let until = match self.requests {
@@ -287,11 +291,10 @@ impl LoadArguments {
     }
 
     /// What robots do.
-    fn in_rooms(&self) -> Result<Workload, String> {
+    fn in_rooms(&self, wire: Wire) -> Result<Workload, String> {
         let others = [
             ("--connections", self.connections.is_some()),
             ("--requests", self.requests.is_some()),
-            ("--arrivals", self.arrivals != ArrivalsChoice::Constant),
             ("--close", self.close),
             ("--pipeline", self.pipeline > 1),
             ("--hosts", self.hosts.is_some()),
@@ -300,14 +303,17 @@ impl LoadArguments {
         let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
         match self.first_of_http().or(self.keys.first_given()).or(other) {
             Some(name) => Err(format!(
-                "{name} is not for frames://: there are --rooms with --members each, who speak at \
-                 a constant --rate"
+                "{name} is not for rooms: there are --rooms with --members each, who speak at a \
+                 --rate of their own"
             )),
             None if self.rate.is_none() => {
                 Err("robots speak at a rate of their own: give --rate, in deliveries a second"
                     .into())
             }
-            None => Ok(Workload::Rooms(self.rooms.of())),
+            None => {
+                let measured = self.duration.unwrap_or(DURATION);
+                self.rooms.of(wire, measured).map(Workload::Rooms)
+            }
         }
     }
 
@@ -324,7 +330,7 @@ impl LoadArguments {
     /// Refuses options that are for rooms alone.
     fn without_rooms(&self) -> Result<(), String> {
         let name = self.rooms.first_given();
-        name.map_or(Ok(()), |name| Err(format!("{name} is for rooms: frames://")))
+        name.map_or(Ok(()), |name| Err(format!("{name} is for rooms: {}", rooms::URLS)))
     }
 
     /// The URL as it may be shown.
@@ -438,8 +444,9 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 pub mod tests {
     use clap::{CommandFactory, Parser};
-    use load::plan::Rooms;
     use load::plan::name::RequestName;
+    use load::plan::rooms::Qos;
+    use load::plan::{Ending, Rooms, Storm};
 
     use super::*;
 
@@ -701,15 +708,16 @@ pub mod tests {
         };
         let usual = plan(&[]).unwrap();
         assert_eq!((usual.connections, usual.arrivals), (100, Arrivals::Constant(1000.0)));
-        assert_eq!(usual.rooms(), Some(Rooms { members: 10, message_bytes: 64 }));
+        assert_eq!(usual.rooms(), Some(Rooms::plain(Wire::Frames, 10, 64)));
         let line = ["--rooms", "3", "--members", "200", "--message-bytes", "65535"];
         let given = plan(&line).unwrap();
         assert_eq!(given.connections, 600);
-        assert_eq!(given.rooms(), Some(Rooms { members: 200, message_bytes: 65_535 }));
+        assert_eq!(given.rooms(), Some(Rooms::plain(Wire::Frames, 200, 65_535)));
+        let random = plan(&["--arrivals", "poisson"]).unwrap();
+        assert_eq!(random.arrivals, Arrivals::Poisson(1000.0));
         for line in [
             &["-c", "5"][..],
             &["-n", "5"],
-            &["--arrivals", "poisson"],
             &["--close"],
             &["--pipeline", "2"],
             &["--path", "/a"],
@@ -717,14 +725,47 @@ pub mod tests {
             &["--mix", "get"],
         ] {
             let told = plan(line).unwrap_err();
-            assert!(told.contains("is not for frames://"), "{line:?}: {told}");
+            assert!(told.contains("is not for rooms"), "{line:?}: {told}");
         }
         assert!(plan(&["--rooms", "10k", "--members", "10k"]).unwrap_err().contains("1,000,000"));
+        let slow = plan(&["--slow", "1.5%", "-d", "15s"]).unwrap().rooms().unwrap().slow.unwrap();
+        assert_eq!((slow.robots, slow.from.as_secs(), slow.until.as_secs()), (2, 5, 10));
+        let storm = plan(&["--storm", "reset", "-d", "4s"]).unwrap().rooms().unwrap().storm;
+        let at = Duration::from_secs(2);
+        assert_eq!(storm, Some(Storm { at, ending: Ending::Reset }));
+        let both = parse(&["frames://127.0.0.1:7", "--slow", "1", "--storm", "fin"]).unwrap_err();
+        assert!(both.contains("cannot be used with"), "{both}");
+        assert!(plan(&["--slow", "51"]).unwrap_err().contains("half of the 100 robots"));
+        assert!(plan(&["--slow", "1", "-d", "9s"]).unwrap_err().contains("-d 10s"));
         let closed = parse(&["frames://127.0.0.1:7"]).unwrap().plan().unwrap_err();
         assert!(closed.contains("give --rate"), "{closed}");
         for url in ["http://127.0.0.1", "redis://127.0.0.1"] {
             let told = parse(&[url, "--members", "3"]).unwrap().plan().unwrap_err();
-            assert_eq!(told, "--members is for rooms: frames://");
+            assert_eq!(
+                told,
+                "--members is for rooms: frames://, mqtt://, nats:// or redis://…?rooms"
+            );
+        }
+    }
+
+    #[test]
+    fn the_url_and_the_quality_of_service_say_what_robots_speak() {
+        let wire = |url: &str, line: &[&str]| {
+            let line = [&[url, "--rate", "1k"], line].concat();
+            let plan = parse(&line)?.plan()?;
+            Ok::<_, String>(plan.rooms().expect("it has rooms").wire)
+        };
+        let mqtt = |qos| Ok(Wire::Mqtt { qos });
+        assert_eq!(wire("mqtt://127.0.0.1", &[]), mqtt(Qos::AtMostOnce));
+        assert_eq!(wire("mqtt://127.0.0.1", &["--qos", "0"]), mqtt(Qos::AtMostOnce));
+        assert_eq!(wire("mqtt://127.0.0.1", &["--qos", "1"]), mqtt(Qos::AtLeastOnce));
+        assert_eq!(wire("nats://127.0.0.1", &[]), Ok(Wire::Nats));
+        assert_eq!(wire("redis://127.0.0.1?rooms", &[]), Ok(Wire::Resp));
+        let told = wire("nats://127.0.0.1", &["--qos", "1"]).unwrap_err();
+        assert_eq!(told, "--qos is for mqtt://");
+        for (qos, says) in [("2", "QoS 2 isn't there yet"), ("3", "it is 0, or 1 for messages")] {
+            let told = wire("mqtt://127.0.0.1", &["--qos", qos]).unwrap_err();
+            assert!(told.contains(says), "{told}");
         }
     }
 

@@ -13,8 +13,9 @@ use load::outcome::{
 };
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::name::RequestName;
+use load::plan::rooms::Wire;
 use load::plan::template::Placeholders;
-use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
+use load::plan::{Arrivals, BackendChoice, Http, Plan, Rooms, Until, Workload};
 use load::verdict::condition::{Condition, Judgement, Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::verdict::search::Edge;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
+use super::rooms::StormChoice;
 use super::run::{Run, sentence};
 use super::summary::PERCENTILES;
 use super::{by_host, words};
@@ -155,9 +157,26 @@ struct KeysDocument {
 /// What robots do.
 #[derive(Serialize)]
 struct RoomsDocument {
+    wire: &'static str,
+    qos: Option<u8>,
     rooms: u32,
     members: u32,
     message_bytes: u32,
+    slow: Option<SlowDocument>,
+    storm: Option<StormDocument>,
+}
+
+#[derive(Serialize)]
+struct StormDocument {
+    at_s: f64,
+    ending: &'static str,
+}
+
+#[derive(Serialize)]
+struct SlowDocument {
+    robots: u32,
+    from_s: f64,
+    until_s: f64,
 }
 
 #[derive(Serialize)]
@@ -515,11 +534,7 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
             Workload::Http(_) | Workload::Rooms(_) => None,
             Workload::Keys(asked) => Some(keys(asked)),
         },
-        rooms: plan.rooms().map(|asked| RoomsDocument {
-            rooms: asked.rooms(plan.connections),
-            members: asked.members,
-            message_bytes: asked.message_bytes,
-        }),
+        rooms: plan.rooms().map(|asked| rooms(asked, plan)),
         arrivals,
         offered_rate,
         connections: plan.connections,
@@ -537,6 +552,31 @@ pub fn plan(url: &str, plan: &Plan) -> PlanDocument {
             BackendChoice::Epoll => "epoll",
         },
         seed: plan.seed,
+    }
+}
+
+fn rooms(asked: Rooms, plan: &Plan) -> RoomsDocument {
+    let (wire, qos) = match asked.wire {
+        Wire::Frames => ("frames", None),
+        Wire::Mqtt { qos } => ("mqtt", Some(qos as u8)),
+        Wire::Nats => ("nats", None),
+        Wire::Resp => ("resp3", None),
+    };
+    RoomsDocument {
+        wire,
+        qos,
+        rooms: asked.rooms(plan.connections),
+        members: asked.members,
+        message_bytes: asked.message_bytes,
+        slow: asked.slow.map(|slow| SlowDocument {
+            robots: slow.robots,
+            from_s: slow.from.as_secs_f64(),
+            until_s: slow.until.as_secs_f64(),
+        }),
+        storm: asked.storm.map(|storm| StormDocument {
+            at_s: storm.at.as_secs_f64(),
+            ending: StormChoice::name(storm.ending),
+        }),
     }
 }
 
@@ -641,9 +681,10 @@ mod tests {
         for run_ in [good(), bad(), of_a_store(), of_hosts()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
-        let robots = rooms::tests::lied_to();
-        let seen = robots.outcome.deliveries.as_ref().unwrap();
-        fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        for robots in [rooms::tests::lied_to(), rooms::tests::stormed()] {
+            let seen = robots.outcome.deliveries.as_ref().unwrap();
+            fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
+        }
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
         let searched = find_rate::tests::searched();
         fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);

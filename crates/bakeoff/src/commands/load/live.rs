@@ -98,8 +98,12 @@ impl LiveLine {
         };
         let warming_up = if progress.warming_up { "warming up: " } else { "" };
         if let Some(said) = said {
+            let confirmed = match said.confirmed {
+                0 => String::new(),
+                confirmed => format!(", confirmed {}", rate(confirmed as f64)),
+            };
             return format!(
-                "{warming_up}{} · out {} {}/s · in {} {}/s · p99 {} · missing {} · {left}",
+                "{warming_up}{} · out {} {}/s{confirmed} · in {} {}/s · p99 {} · missing {} · {left}",
                 units::of(self.connections.into(), "robot"),
                 rate(said.messages as f64),
                 units::bytes(said.bytes),
@@ -169,12 +173,16 @@ mod tests {
         let mut words = LiveLine::of(&parse(&line).unwrap().plan().unwrap());
         let mut progress = second(32_500, 0);
         progress.second.bytes = 2_145_000;
-        progress.second.said = Some(SaidInSecond { messages: 3_250, bytes: 214_500 });
+        progress.second.said = Some(SaidInSecond { messages: 3_250, bytes: 214_500, confirmed: 0 });
         assert_eq!(
             words.on(&News::Second(progress)),
             "6,500 robots · out 3.25k/s 209 KiB/s · in 32.5k/s 2.05 MiB/s · p99 1.25 ms · missing 1 · \
              7 s left"
         );
+        progress.second.said =
+            Some(SaidInSecond { messages: 3_250, bytes: 214_500, confirmed: 3_240 });
+        let line = words.on(&News::Second(progress));
+        assert!(line.contains(" · out 3.25k/s 209 KiB/s, confirmed 3.24k/s · in "), "{line}");
     }
 
     #[test]

@@ -89,6 +89,7 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
         let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
+    load::scout(&plan, &stop).map_err(|sentence| Failure { exit: Exit::Unanswered, sentence })?;
     let offered = clients.offer(&plan, &stop, arguments.quiet)?;
     let run = judged(arguments, plan, offered);
     output.print(&match &run.outcome.deliveries {

@@ -42,6 +42,37 @@ pub fn count(text: &str) -> Result<u64, String> {
     if number.fract() != 0.0 { Err(wrong()) } else { Ok(number as u64) }
 }
 
+/// Some of many: so many, or a share of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Part {
+    /// So many.
+    Count(u64),
+    /// So many of a hundred, above 0 and up to 100.
+    Percent(f64),
+}
+
+impl Part {
+    /// How many these are of so many: one at least.
+    pub fn of(self, all: u32) -> u32 {
+        match self {
+            Part::Count(count) => u32::try_from(count).unwrap_or(u32::MAX),
+            Part::Percent(percent) => (f64::from(all) * percent / 100.0).ceil().max(1.0) as u32,
+        }
+    }
+}
+
+/// Some of many: `5`, `1%`.
+pub fn part(text: &str) -> Result<Part, String> {
+    let wrong = || "a part is a whole number above 0, as 5, or a share of all, as 1%".to_string();
+    match text.strip_suffix('%') {
+        Some(percent) => match percent.trim().parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(Part::Percent(percent)),
+            _ => Err(wrong()),
+        },
+        None => count(text).map(Part::Count).map_err(|_| wrong()),
+    }
+}
+
 /// The longest duration.
 pub const A_DAY: Duration = Duration::from_secs(86_400);
 
@@ -115,6 +146,17 @@ mod tests {
         }
         for wrong in ["0", "0.5", "1.0001k", ""] {
             assert!(count(wrong).is_err(), "{wrong:?} was taken for a number of requests");
+        }
+    }
+
+    #[test]
+    fn a_part_is_a_number_or_a_share_and_never_nothing() {
+        assert_eq!(part("5").unwrap().of(100), 5);
+        assert_eq!(part("1%").unwrap().of(6_500), 65);
+        assert_eq!(part("0.1%").unwrap().of(100), 1);
+        for wrong in ["0", "0%", "-1%", "101%", "1.5", "%", "nan%", ""] {
+            let complaint = part(wrong).unwrap_err();
+            assert!(complaint.contains("as 5, or a share"), "{wrong:?}: {complaint}");
         }
     }
 

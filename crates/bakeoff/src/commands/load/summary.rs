@@ -8,11 +8,13 @@ use histogram::Latency;
 use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
 use load::plan::keys::{Chosen, Keys, KeysPhase, Operation};
+use load::plan::rooms::Wire;
 use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, Plan, Rooms, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
 use report::{text, units};
 
+use super::rooms::StormChoice;
 use super::run::{Run, rate, sentence};
 use super::table::{aligned, table};
 use super::{by_host, words};
@@ -126,7 +128,19 @@ fn keys_asked(keys: &Keys) -> String {
 fn rooms_asked(asked: Rooms, plan: &Plan) -> String {
     let rooms = units::of(asked.rooms(plan.connections).into(), "room");
     let bytes = units::whole(asked.message_bytes.into());
-    format!("{rooms} of {}, messages of {bytes} bytes", units::whole(asked.members.into()))
+    let qos = match asked.wire {
+        Wire::Mqtt { qos } => format!(" with QoS {}", qos as u8),
+        Wire::Frames | Wire::Nats | Wire::Resp => String::new(),
+    };
+    let slow = asked.slow.map_or_else(String::new, |slow| {
+        let robots = units::of(slow.robots.into(), "slow robot");
+        format!(", {robots} from {} to {}", time(slow.from), time(slow.until))
+    });
+    let storm = asked.storm.map_or_else(String::new, |storm| {
+        format!(", a storm ({}) at {}", StormChoice::name(storm.ending), time(storm.at))
+    });
+    let members = units::whole(asked.members.into());
+    format!("{rooms} of {members}, messages of {bytes} bytes{qos}{slow}{storm}")
 }
 
 /// What was written before a run, on a line.

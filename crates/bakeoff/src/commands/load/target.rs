@@ -10,6 +10,7 @@ use std::time::Duration;
 use http::Uri;
 use load::plan::Target;
 use load::plan::keys::Resp;
+use load::plan::rooms::{Qos, Wire};
 
 /// Why there is nothing to connect to, as a sentence.
 type Complaint = String;
@@ -39,8 +40,8 @@ pub enum Speaks {
     Http,
     /// A key-value store's protocol.
     Keys(Store),
-    /// Frames, which robots in rooms send each other.
-    Frames,
+    /// What robots in rooms hear each other by.
+    Rooms(Wire),
 }
 
 /// A kind of key-value store.
@@ -98,6 +99,9 @@ pub fn in_the_other_family(address: SocketAddr) -> Option<SocketAddr> {
     TcpStream::connect_timeout(&other, PATIENCE_MAX).is_ok().then_some(other)
 }
 
+/// The query of a URL of Redis whose channels are rooms.
+const ROOMS: &str = "rooms";
+
 #[derive(Debug, PartialEq)]
 struct Parts {
     /// Without the brackets of an IPv6 address.
@@ -119,7 +123,14 @@ impl Parts {
             Some("http") => Speaks::Http,
             Some("redis" | "valkey") => Speaks::Keys(Store::Resp(Resp::default())),
             Some("memcached" | "memcache") => Speaks::Keys(Store::Memcached),
-            Some("frames") => Speaks::Frames,
+            Some("frames") => Speaks::Rooms(Wire::Frames),
+            Some("mqtt") => Speaks::Rooms(Wire::Mqtt { qos: Qos::AtMostOnce }),
+            Some("nats") => Speaks::Rooms(Wire::Nats),
+            Some("mqtts") => {
+                return Err("mqtts:// needs TLS, which bakeoff load does not speak yet; give a \
+                            mqtt:// URL"
+                    .into());
+            }
             Some("rediss") => {
                 return Err("rediss:// needs TLS, which bakeoff load does not speak yet; give a \
                             redis:// URL"
@@ -137,7 +148,8 @@ impl Parts {
             }
             Some(scheme) => {
                 return Err(wrong(format!(
-                    "it is {scheme}://, and not http://, redis://, memcached:// or frames://"
+                    "it is {scheme}://, and not http://, redis://, memcached://, frames://, \
+                     mqtt:// or nats://"
                 )));
             }
             None => return Err(wrong("it does not begin with http://".into())),
@@ -151,6 +163,9 @@ impl Parts {
         let uri: Uri =
             url.parse().map_err(|error: http::uri::InvalidUri| wrong(error.to_string()))?;
         let authority = uri.authority().ok_or_else(no_host)?;
+        if matches!(speaks, Speaks::Keys(Store::Resp(_))) && uri.query() == Some(ROOMS) {
+            speaks = Speaks::Rooms(Wire::Resp);
+        }
         let credentials = authority.as_str().rsplit_once('@').map(|(before, _)| before);
         match (&mut speaks, credentials) {
             (_, None) => {}
@@ -163,8 +178,12 @@ impl Parts {
             (Speaks::Keys(Store::Memcached), Some(_)) => {
                 return Err("memcached's protocol has no user names; leave them out".into());
             }
-            (Speaks::Frames, Some(_)) => {
-                return Err("frames:// has no user names; leave them out".into());
+            (Speaks::Rooms(_), Some(_)) => {
+                return Err(
+                    "robots give no user name and no password yet; leave them out, and let \
+                            the server take clients without"
+                        .into(),
+                );
             }
             (Speaks::Keys(Store::Resp(resp)), Some(credentials)) => {
                 let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
@@ -192,9 +211,12 @@ impl Parts {
                 Speaks::Http => 80,
                 Speaks::Keys(Store::Resp(_)) => 6379,
                 Speaks::Keys(Store::Memcached) => 11211,
-                Speaks::Frames => {
+                Speaks::Rooms(Wire::Frames) => {
                     return Err(wrong("frames:// has no usual port: give one".into()));
                 }
+                Speaks::Rooms(Wire::Mqtt { .. }) => 1883,
+                Speaks::Rooms(Wire::Nats) => 4222,
+                Speaks::Rooms(Wire::Resp) => 6379,
             },
             Some(port) => match port.parse() {
                 Ok(port) if port > 0 => port,
@@ -207,7 +229,11 @@ impl Parts {
             (Speaks::Keys(Store::Memcached), _) => {
                 return Err(wrong("memcached has no databases, and so no path".into()));
             }
-            (Speaks::Frames, _) => {
+            (Speaks::Rooms(Wire::Resp), query) if query.strip_prefix('?') == Some(ROOMS) => {}
+            (Speaks::Rooms(Wire::Resp), _) => {
+                return Err(wrong("its channels are in no database, so leave that out".into()));
+            }
+            (Speaks::Rooms(_), _) => {
                 return Err(wrong("rooms are given by --rooms, and not by a path".into()));
             }
             (Speaks::Keys(Store::Resp(resp)), database) => {
@@ -278,8 +304,23 @@ mod tests {
         assert_eq!(speaks("valkey://u:x@[::1]/"), resp(Some("u"), Some("x"), 0));
         assert_eq!(speaks("memcached://a"), Speaks::Keys(Store::Memcached));
         assert_eq!(parts("redis://u:x@a"), strings("a", 6379, "a", "/"));
-        assert_eq!(speaks("frames://a:1"), Speaks::Frames);
+        assert_eq!(speaks("frames://a:1"), Speaks::Rooms(Wire::Frames));
         assert_eq!(parts("memcached://[::1]:9"), strings("::1", 9, "[::1]:9", "/"));
+    }
+
+    #[test]
+    fn what_robots_speak_is_in_the_url() {
+        let wire = |url| match Parts::of(url).unwrap() {
+            Parts { speaks: Speaks::Rooms(wire), host, port, .. } => (wire, host, port),
+            other => panic!("{url}: {other:?}"),
+        };
+        let mqtt = Wire::Mqtt { qos: Qos::AtMostOnce };
+        assert_eq!(wire("mqtt://a"), (mqtt, "a".into(), 1883));
+        assert_eq!(wire("mqtt://[::1]:9/"), (mqtt, "::1".into(), 9));
+        assert_eq!(wire("nats://a"), (Wire::Nats, "a".into(), 4222));
+        for url in ["redis://a?rooms", "redis://a/?rooms", "valkey://a:6379?rooms"] {
+            assert_eq!(wire(url), (Wire::Resp, "a".into(), 6379), "{url}");
+        }
     }
 
     #[test]
@@ -318,6 +359,13 @@ mod tests {
             "frames://a",
             "frames://a:1/room",
             "frames://me@a:1",
+            "mqtt://me:secret@a",
+            "mqtt://a/room",
+            "mqtts://a",
+            "nats://a/room",
+            "redis://a/3?rooms",
+            "redis://:secret@a?rooms",
+            "redis://a?room",
             "localhost:8080",
             "http://",
             "http:///path",

@@ -97,7 +97,8 @@ fn contender(arguments: &NewArguments) -> Result<New, String> {
     let typed = typed(&studies, &format!("{study}/{name}"));
     let contract = visible(&file.contract.get_ref().says);
     let words = Words { study: &study, name: &name, typed: &typed, contract: &contract };
-    let files = language.unwrap_or(&GENERAL).files(kind, &words).ok_or_else(no_store)?;
+    let files =
+        language.unwrap_or(&GENERAL).files(kind, &words).ok_or_else(|| no_skeleton(kind))?;
     Ok(New {
         folder: studies.join(&study).join(&name),
         files,
@@ -106,7 +107,7 @@ fn contender(arguments: &NewArguments) -> Result<New, String> {
             (Some(_), Kind::Http) => {
                 "It starts as it is; look for FILL IN to make it answer right."
             }
-            (Some(_), Kind::Keys) => "It keeps the study's contract as it is.",
+            (Some(_), Kind::Keys | Kind::Rooms) => "It keeps the study's contract as it is.",
             (Some(_), Kind::Program) => {
                 "It starts as it is; look for FILL IN to make it do the study's work."
             }
@@ -115,7 +116,12 @@ fn contender(arguments: &NewArguments) -> Result<New, String> {
     })
 }
 
-fn no_store() -> String {
+fn no_skeleton(kind: Kind) -> String {
+    if kind == Kind::Rooms {
+        return "there is no skeleton of a gateway in any language; without `--language`, \
+                contender.toml names the program that is to be measured"
+            .into();
+    }
     let is_there = |language: &&skeleton::Language| language.has(Kind::Keys);
     let there: Vec<&str> = LANGUAGES.iter().filter(is_there).map(|it| it.option).collect();
     format!(

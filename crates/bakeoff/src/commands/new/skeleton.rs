@@ -193,7 +193,12 @@ const CONTENDER: &str = include_str!("skeletons/contender.toml");
 impl Language {
     /// Whether there is a skeleton of this kind in it.
     pub fn has(&self, kind: Kind) -> bool {
-        kind != Kind::Keys || self.store.is_some()
+        match kind {
+            Kind::Http | Kind::Program => true,
+            Kind::Keys => self.store.is_some(),
+            // One with source would be a web server.
+            Kind::Rooms => self.server.files.is_empty(),
+        }
     }
 
     /// The files of a contender of this kind, filled in. `None` where there is none of it in this
@@ -209,6 +214,7 @@ impl Language {
             Kind::Http => (&self.server, SERVES, SPEAKS_NOT),
             Kind::Keys => (self.store.as_ref()?, SERVES, SPEAKS),
             Kind::Program => (&self.program, WORKS, SPEAKS_NOT),
+            Kind::Rooms => (Some(&self.server).filter(|_| self.has(kind))?, SERVES, SPEAKS_NOT),
         };
         let lines = [
             ("{language}", self.name),

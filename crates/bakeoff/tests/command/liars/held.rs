@@ -100,6 +100,19 @@ pub const HELD: &[(&str, &[Held])] = &[
         )],
     ),
     (
+        "docs/checks/deliveries.md",
+        &[
+            test(
+                "missing deliveries and members that were cut are suspect where the contender's documentation promises that a message comes once at most",
+                "a_delivery_that_never_came_is_invalid_unless_it_was_promised_at_most_once",
+            ),
+            test(
+                "A member that is cut misses all that comes after.",
+                "a_member_that_is_cut_counts_though_nothing_is_missing_yet",
+            ),
+        ],
+    ),
+    (
         "docs/checks/evictions.md",
         &[mistake("Values that a store says it threw away", "evicted-keys")],
     ),

@@ -1,4 +1,4 @@
-//! Servers, programs and stores that lie, each beside the sentence of a page that says what finds it
+//! Servers, programs, stores and gateways that lie, each beside the sentence of a page that says what finds it
 //! out: `make liars` has them all measured, and prints a line for each.
 //!
 //! The list grows with each lie that was believed once. The parts:
@@ -409,6 +409,16 @@ fn stores_that_lie_are_found_as_their_pages_say() {
     wrong.extend(stores("write", &tried::OF_FLUSHES, &on_many));
     let cuts = asked_for(&tried::OF_CUTS);
     wrong.extend(cuts.iter().filter_map(|liar| told(liar, cut_off_again(liar))));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "make liars"]
+fn gateways_that_lie_are_found_as_their_pages_say() {
+    let (lab, liars) = (Lab::of_gateways(), &asked_for(&tried::OF_ROOMS));
+    let modes = liars.iter().map(|liar| liar.mode);
+    modes.chain(["honest"]).for_each(|mode| super::rooms::gateway(&lab, mode));
+    let wrong = tried(&lab, liars);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

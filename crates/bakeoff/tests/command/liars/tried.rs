@@ -5,6 +5,7 @@ use super::{By, Liar};
 
 const CONTRACT: &str = "docs/checks/contract.md";
 const ERRORS: &str = "docs/checks/errors.md";
+const DELIVERIES: &str = "docs/checks/deliveries.md";
 const SAME_ANSWERS: &str = "docs/checks/same-answers.md";
 const OWN_ACCOUNT: &str = "docs/checks/own-account.md";
 const DISK_WRITES: &str = "docs/checks/disk-writes.md";
@@ -93,6 +94,27 @@ pub const OF_LOAD: [Liar; 18] = [
         by("disk-writes"),
     ),
     liar("docs/checks/answers-alike.md", SENDS_LESS, "short", by("answers-alike")),
+];
+
+const LEFT_OUT: &str =
+    "A server that leaves a member out has less to do than one that reaches all.";
+const OTHER_WORK: &str = "So has one that checks no room, and one that sends a message again does other work than is compared.";
+const NONE_MADE_UP: &str = "Each message says whose it is, and every byte of it follows from that and the run's seed, so that none can be made up.";
+
+/// Of gateways, which do their job as long as they aren't under load.
+pub const OF_ROOMS: [Liar; 7] = [
+    liar(DELIVERIES, LEFT_OUT, "drops-some", by("deliveries")),
+    liar(DELIVERIES, LEFT_OUT, "leaves-one-out", by("deliveries")),
+    liar(DELIVERIES, OTHER_WORK, "says-twice", by("deliveries")),
+    liar(DELIVERIES, OTHER_WORK, "leaks", by("deliveries")),
+    liar(DELIVERIES, NONE_MADE_UP, "flips-a-bit", by("deliveries")),
+    liar(
+        DELIVERIES,
+        "Messages of one sender that overtake each other tell of a server that has several queues for one member, which its users would have to put in order.",
+        "swaps",
+        by("deliveries"),
+    ),
+    liar(DELIVERIES, "A member that is cut misses all that comes after.", "cuts", by("deliveries")),
 ];
 
 /// Of servers whose bodies are held to a text as a whole.
@@ -394,5 +416,5 @@ pub fn all() -> impl Iterator<Item = &'static Liar> {
     let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
     let stores = OF_READS.iter().chain(&OF_SEVERAL).chain(&OF_REMOVALS).chain(&OF_WRITES);
     let stores = stores.chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
-    servers.chain(programs).chain(stores).chain(&OF_CUTS)
+    servers.chain(programs).chain(stores).chain(&OF_CUTS).chain(&OF_ROOMS)
 }

@@ -5,11 +5,12 @@
 mod http;
 mod keys;
 mod program;
+mod rooms;
 
 use result::plan::Setting;
 
 use super::contender::Contender;
-use super::{ContractFile, Study, StudyFile};
+use super::{ContractFile, Profile, Study, StudyFile};
 use crate::contract::Contract;
 use crate::drive::WorkDriver;
 
@@ -20,6 +21,11 @@ pub trait Kind {
 
     /// What speaks against a study's driver, or against what only studies of another kind have.
     fn complaint(&self, study: &StudyFile) -> Option<String>;
+
+    /// What speaks against a profile of such a study.
+    fn profile_complaint(&self, _profile: &Profile) -> Option<String> {
+        None
+    }
 
     /// What speaks against a contract of such a study.
     fn contract_complaint(&self, contract: &ContractFile, study: &StudyFile) -> Option<String>;
@@ -53,6 +59,7 @@ pub fn of(kind: result::kind::Kind) -> &'static dyn Kind {
         Kind::Http => &http::HttpKind,
         Kind::Keys => &keys::KeysKind,
         Kind::Program => &program::ProgramKind,
+        Kind::Rooms => &rooms::RoomsKind,
     }
 }
 

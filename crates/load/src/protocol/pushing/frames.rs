@@ -4,55 +4,22 @@
 //! `J` and a room's number, of four bytes and big-endian, joins that room, and comes back as it is.
 //! Any other frame goes as it is to all members of its sender's room.
 
-use crate::outcome::ErrorKind;
-use crate::outcome::fault::{Fault, show};
+use std::ops::ControlFlow;
+
+use super::cut::CutFrame;
+use super::{Pushed, Pushing, Seat, malformed};
+use crate::outcome::fault::Fault;
 use crate::protocol::Opened;
-use crate::protocol::foreign::{self, FRAMES};
-use crate::protocol::pushing::Pushing;
+use crate::protocol::foreign::FRAMES;
 
 /// Bytes of a length.
-const LENGTH: usize = 2;
+pub(crate) const LENGTH: usize = 2;
 /// Bytes of the frame that joins a room, with its length.
 const JOIN: usize = LENGTH + 5;
-/// A connection keeps room for frames that were cut up to this size, and no more: a server that
-/// sends long ones would else take memory for each connection.
-const KEPT: usize = 4096;
 
 /// The wire whose frames are lengths and bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FramesWire;
-
-/// What is kept of a connection: the first bytes of a frame that was cut.
-#[derive(Debug, Default)]
-pub(crate) struct CutFrame(Vec<u8>);
-
-impl CutFrame {
-    /// Takes bytes that it lacks until it is whole, or they are used up; gives those left, and
-    /// whether it is whole.
-    ///
-    /// # Errors
-    /// As [`frame_bytes`].
-    fn take<'a>(&mut self, mut bytes: &'a [u8]) -> Result<(&'a [u8], bool), Box<Fault>> {
-        loop {
-            let whole = frame_bytes(&self.0)?.unwrap_or(LENGTH);
-            let (lacks, have) = (whole - self.0.len(), bytes.len());
-            let (taken, left) = bytes.split_at(lacks.min(have));
-            self.0.extend_from_slice(taken);
-            bytes = left;
-            if have < lacks {
-                return Ok((bytes, false));
-            }
-            if whole > LENGTH {
-                return Ok((bytes, true));
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-        self.0.shrink_to(KEPT);
-    }
-}
 
 /// How many bytes the frame has that begins so, its length among them; `None` where that hasn't
 /// come whole.
@@ -62,14 +29,9 @@ impl CutFrame {
 fn frame_bytes(begin: &[u8]) -> Result<Option<usize>, Box<Fault>> {
     let Some(length) = begin.first_chunk::<LENGTH>() else { return Ok(None) };
     match u16::from_be_bytes(*length) {
-        0 => Err(malformed(begin, format!("a frame of no bytes: \"{}\"", show(begin)))),
+        0 => Err(malformed(FRAMES, begin, "a frame of no bytes")),
         length => Ok(Some(LENGTH + usize::from(length))),
     }
-}
-
-fn malformed(bytes: &[u8], sentence: String) -> Box<Fault> {
-    let example = foreign::named(FRAMES, bytes, sentence);
-    Box::new(Fault { kind: ErrorKind::Malformed, example })
 }
 
 /// The frame that joins a room.
@@ -81,26 +43,35 @@ fn joining(room: u32) -> [u8; JOIN] {
 impl Pushing for FramesWire {
     type Connection = CutFrame;
 
-    fn join(&self, room: u32, out: &mut Vec<u8>) {
-        out.extend_from_slice(&joining(room));
+    fn join(&self, seat: Seat, out: &mut Vec<u8>) {
+        out.extend_from_slice(&joining(seat.room));
     }
 
-    fn hear_joining(&self, on: &mut CutFrame, room: u32, bytes: &[u8]) -> Opened {
-        let used = bytes.len().min(JOIN - on.0.len());
-        on.0.extend_from_slice(&bytes[..used]);
-        let own = joining(room);
-        if !own.starts_with(&on.0) {
-            let sentence = format!("its own first words don't come back, but \"{}\"", show(&on.0));
-            return Opened::Broken(malformed(&on.0, sentence));
-        }
-        if on.0.len() < JOIN {
-            return Opened::Awaits { missing: (JOIN - on.0.len()) as u64 };
-        }
-        on.clear();
-        Opened::Ready { used }
+    fn hear_joining(
+        &self,
+        on: &mut CutFrame,
+        seat: Seat,
+        bytes: &[u8],
+        _out: &mut Vec<u8>,
+    ) -> Opened {
+        let own = joining(seat.room);
+        let own_bytes = |begin: &[u8]| {
+            if own.starts_with(&begin[..begin.len().min(JOIN)]) {
+                Ok(Some(JOIN))
+            } else {
+                Err(malformed(FRAMES, begin, "its own first words don't come back, but"))
+            }
+        };
+        on.opened(bytes, own_bytes, |_| Ok(ControlFlow::Break(())))
     }
 
-    fn say<'a>(&self, bytes: usize, out: &'a mut Vec<u8>) -> &'a mut [u8] {
+    fn say<'a>(
+        &self,
+        _room: u32,
+        _number: u16,
+        bytes: usize,
+        out: &'a mut Vec<u8>,
+    ) -> &'a mut [u8] {
         let length = u16::try_from(bytes).expect("a plan has no longer messages");
         out.extend_from_slice(&length.to_be_bytes());
         let begin = out.len();
@@ -115,27 +86,15 @@ impl Pushing for FramesWire {
     fn hear(
         &self,
         on: &mut CutFrame,
-        mut bytes: &[u8],
-        heard: &mut impl FnMut(&[u8]),
+        bytes: &[u8],
+        _out: &mut Vec<u8>,
+        heard: &mut impl FnMut(Pushed<'_>),
     ) -> Result<(), Box<Fault>> {
-        if !on.0.is_empty() {
-            let (left, is_whole) = on.take(bytes)?;
-            if !is_whole {
-                return Ok(());
-            }
-            heard(&on.0[LENGTH..]);
-            on.clear();
-            bytes = left;
-        }
-        while let Some(whole) = frame_bytes(bytes)?
-            && whole <= bytes.len()
-        {
-            let (frame, left) = bytes.split_at(whole);
-            heard(&frame[LENGTH..]);
-            bytes = left;
-        }
-        on.0.extend_from_slice(bytes);
-        Ok(())
+        let take = |frame: &[u8]| {
+            heard(Pushed::Message(&frame[LENGTH..]));
+            Ok(ControlFlow::Continue(()))
+        };
+        on.each(bytes, frame_bytes, take).map(drop)
     }
 }
 
@@ -145,16 +104,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::outcome::ErrorKind;
 
     /// What is heard of a stream that comes in pieces which end at these places.
     fn heard(stream: &[u8], cuts: &[usize]) -> (Vec<Vec<u8>>, Option<ErrorKind>) {
         let (mut on, mut all, mut at) = (CutFrame::default(), Vec::new(), 0);
         for &end in cuts.iter().chain(&[stream.len()]) {
+            let mut heard = |it: Pushed<'_>| match it {
+                Pushed::Message(message) => all.push(message.to_vec()),
+                other => panic!("frames have no {other:?}"),
+            };
             let piece = &stream[at..end];
-            if let Err(fault) = FramesWire.hear(&mut on, piece, &mut |it| all.push(it.to_vec())) {
+            if let Err(fault) = FramesWire.hear(&mut on, piece, &mut Vec::new(), &mut heard) {
                 return (all, Some(fault.kind));
             }
-            assert!(on.0.len() < LENGTH + 65_535, "more is kept than a frame lacks");
+            assert!(on.kept() < LENGTH + 65_535, "more is kept than a frame lacks");
             at = end;
         }
         (all, None)
@@ -163,7 +127,7 @@ mod tests {
     fn stream_of(frames: &[Vec<u8>]) -> Vec<u8> {
         let mut stream = Vec::new();
         for frame in frames {
-            FramesWire.say(frame.len(), &mut stream).copy_from_slice(frame);
+            FramesWire.say(0, 0, frame.len(), &mut stream).copy_from_slice(frame);
         }
         stream
     }
@@ -217,37 +181,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_long_frame_that_was_cut_leaves_no_memory_taken() {
-        let mut on = CutFrame::default();
-        let stream = stream_of(&[vec![9; 60_000]]);
-        for piece in stream.chunks(1_000) {
-            FramesWire.hear(&mut on, piece, &mut |_| {}).unwrap();
-        }
-        assert!(on.0.capacity() <= KEPT, "{} bytes", on.0.capacity());
+    const SEAT: Seat = Seat { robot: 9, room: 0x0102_0304 };
+
+    fn hear_joining(on: &mut CutFrame, bytes: &[u8]) -> Opened {
+        FramesWire.hear_joining(on, SEAT, bytes, &mut Vec::new())
     }
 
     #[test]
     fn a_robot_is_in_its_room_once_its_own_words_come_back() {
         let mut words = Vec::new();
-        FramesWire.join(0x0102_0304, &mut words);
+        FramesWire.join(SEAT, &mut words);
         assert_eq!(words, [0, 5, b'J', 1, 2, 3, 4]);
         let more = [&words[..], &stream_of(&[vec![8]])].concat();
         for cut in 0..JOIN {
             let mut on = CutFrame::default();
-            let missing = (JOIN - cut) as u64;
-            let first = FramesWire.hear_joining(&mut on, 0x0102_0304, &more[..cut]);
-            assert_eq!(first, Opened::Awaits { missing }, "cut at {cut}");
-            let second = FramesWire.hear_joining(&mut on, 0x0102_0304, &more[cut..]);
+            let first = hear_joining(&mut on, &more[..cut]);
+            assert_eq!(first, Opened::Awaits { missing: 1 }, "cut at {cut}");
+            let second = hear_joining(&mut on, &more[cut..]);
             assert_eq!(second, Opened::Ready { used: JOIN - cut }, "cut at {cut}");
-            assert!(on.0.is_empty(), "of what is next nothing was heard yet");
+            assert_eq!(on.kept(), 0, "of what is next nothing was heard yet");
         }
     }
 
     #[test]
     fn who_doesnt_send_first_words_back_is_told_by_what_came() {
-        let told = |bytes: &[u8]| match FramesWire.hear_joining(&mut CutFrame::default(), 7, bytes)
-        {
+        let told = |bytes: &[u8]| match hear_joining(&mut CutFrame::default(), bytes) {
             Opened::Broken(fault) => fault.example,
             other => panic!("{other:?}"),
         };

@@ -7,7 +7,7 @@
 
 mod memcached;
 pub mod replies;
-mod resp;
+pub(super) mod resp;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
 #[cfg(test)]
@@ -440,7 +440,7 @@ fn line(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, String> {
 }
 
 /// A length in decimal, of digits alone and at most so long.
-fn length(digits: &[u8], most: usize) -> Option<usize> {
+pub(super) fn length(digits: &[u8], most: usize) -> Option<usize> {
     if digits.is_empty() || digits.len() > 10 {
         return None;
     }

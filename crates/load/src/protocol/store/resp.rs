@@ -8,17 +8,24 @@ use crate::outcome::ErrorKind;
 use crate::outcome::fault::show;
 use crate::plan::keys::{Operation, Resp};
 
-/// Nested values that are skipped in an answer to a greeting.
-const DEPTH_MAX: u32 = 8;
+/// What is skipped in an answer to a greeting.
+const BOUNDS: NestedBounds = NestedBounds { depth: 8, string_bytes: super::LINE_BYTES_MAX };
 /// Bytes of such an answer: it is kept until it is whole.
 pub(super) const GREETING_BYTES_MAX: usize = 64 << 10;
 /// The bytes before a value that say what it is ("Verbatim strings").
 const FORMAT_BYTES: usize = b"txt:".len();
 /// The first byte of a message that nobody asked for, and of what is told beside a reply.
-pub(super) const PUSH: u8 = b'>';
-const ATTRIBUTE: u8 = b'|';
+pub(in crate::protocol) const PUSH: u8 = b'>';
+pub(in crate::protocol) const ATTRIBUTE: u8 = b'|';
 /// Elements of a nested value.
 const ELEMENTS_MAX: usize = 1_000;
+
+/// How deep values may lie in each other, and how long their strings may be.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::protocol) struct NestedBounds {
+    pub depth: u32,
+    pub string_bytes: usize,
+}
 
 /// What a connection says first, and how many answers that has.
 pub(super) fn greeting(resp: &Resp) -> (Vec<u8>, u32) {
@@ -90,14 +97,21 @@ fn key(name: &[u8; KEY_BYTES], room: &mut Vec<u8>) {
     room.extend_from_slice(&words);
 }
 
-fn array(elements: usize, room: &mut Vec<u8>) {
+/// The head of a command of so many words.
+pub(in crate::protocol) fn array(elements: usize, room: &mut Vec<u8>) {
     head(b'*', elements, room);
 }
 
-fn bulk(bytes: &[u8], room: &mut Vec<u8>) {
-    head(b'$', bytes.len(), room);
+/// A word of a command.
+pub(in crate::protocol) fn bulk(bytes: &[u8], room: &mut Vec<u8>) {
+    bulk_head(bytes.len(), room);
     room.extend_from_slice(bytes);
     room.extend_from_slice(b"\r\n");
+}
+
+/// What stands before a word of so many bytes.
+pub(in crate::protocol) fn bulk_head(bytes: usize, room: &mut Vec<u8>) {
+    head(b'$', bytes, room);
 }
 
 fn head(sign: u8, length: usize, room: &mut Vec<u8>) {
@@ -272,7 +286,7 @@ pub(super) fn aside(bytes: &[u8]) -> Result<Option<usize>, String> {
         return Ok(None);
     }
     let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
-    match skip_nested(first, DEPTH_MAX)? {
+    match value_end(first, BOUNDS)? {
         None if bytes.len() >= GREETING_BYTES_MAX => Err("a message without an end".into()),
         end => Ok(end),
     }
@@ -309,7 +323,7 @@ impl Asides {
 
 /// The words of an error, once they are whole, that these bytes begin with: on its line, or, in
 /// RESP3, behind their length.
-fn refusal(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
+pub(in crate::protocol) fn refusal(bytes: &[u8]) -> Result<Option<&[u8]>, String> {
     let sign = bytes.first();
     if !matches!(sign, Some(b'-' | b'!')) {
         return Ok(None);
@@ -336,7 +350,8 @@ pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
         return Err((ErrorKind::ServerError, why));
     }
     let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
-    match skip_nested(first, DEPTH_MAX).map_err(malformed)? {
+    let none = |why| malformed(format!("no answer to a connection's first words: {why}"));
+    match value_end(first, BOUNDS).map_err(none)? {
         None if bytes.len() >= GREETING_BYTES_MAX => {
             Err(malformed("an answer without an end to a connection's first words".into()))
         }
@@ -345,11 +360,11 @@ pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
 }
 
 /// Where an element ends, with what stands before it: that isn't one of the elements.
-fn skip_element(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
+fn element_end(bytes: &[u8], bounds: NestedBounds) -> Result<Option<usize>, String> {
     let mut at = 0;
     loop {
         let is_element = !is_aside(&bytes[at..]);
-        let Some(end) = skip_nested(&bytes[at..], depth)? else { return Ok(None) };
+        let Some(end) = value_end(&bytes[at..], bounds)? else { return Ok(None) };
         at += end;
         if is_element {
             return Ok(Some(at));
@@ -357,16 +372,23 @@ fn skip_element(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
     }
 }
 
-fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
+/// Where the value ends that bytes begin with, whatever it is; `None` if it isn't whole.
+///
+/// # Errors
+/// What makes it none within these bounds, for people.
+pub(in crate::protocol) fn value_end(
+    bytes: &[u8],
+    bounds: NestedBounds,
+) -> Result<Option<usize>, String> {
     let Some((first, after)) = line(bytes)? else { return Ok(None) };
-    let strange = || format!("no answer to a connection's first words: \"{}\"", show(first));
+    let strange = || format!("no value of RESP that is awaited: \"{}\"", show(first));
     let Some((sign, rest)) = first.split_first() else { return Err(strange()) };
     let elements = match *sign {
-        b'+' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
+        b'+' | b'-' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
         // What isn't there, as RESP2 has it.
         b'$' | b'*' if rest == b"-1" => return Ok(Some(after)),
         b'$' | b'=' | b'!' => {
-            let length = length(rest, super::LINE_BYTES_MAX).ok_or_else(strange)?;
+            let length = length(rest, bounds.string_bytes).ok_or_else(strange)?;
             let end = after + length + 2;
             return Ok((bytes.len() >= end).then_some(end));
         }
@@ -374,10 +396,10 @@ fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
         b'%' | ATTRIBUTE => 2 * length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
         _ => return Err(strange()),
     };
-    let depth = depth.checked_sub(1).ok_or_else(strange)?;
+    let depth = bounds.depth.checked_sub(1).ok_or_else(strange)?;
     let mut at = after;
     for _ in 0..elements {
-        match skip_element(&bytes[at..], depth)? {
+        match element_end(&bytes[at..], NestedBounds { depth, ..bounds })? {
             Some(end) => at += end,
             None => return Ok(None),
         }

@@ -210,6 +210,10 @@ fn rate_not_reached(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
     let from = quickest.saturating_sub(plan.warmup).as_secs_f64();
     let expected = offered * (window - from).max(0.0);
     let expected = match plan.until {
+        // Robots that say nothing for some time were not to.
+        Until::Elapsed(_) if plan.rooms().is_some_and(|rooms| rooms.leaves_turns_out()) => {
+            expected.min(outcome.account.scheduled as f64)
+        }
         Until::Elapsed(_) => expected,
         // Once all were offered, the window only waits for the last answers.
         Until::Requests(count) => expected.min(count as f64),

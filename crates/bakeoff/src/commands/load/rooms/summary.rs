@@ -3,7 +3,11 @@
 use std::fmt::Write;
 
 use histogram::Latency;
+use histogram::reading::{self, Statistic};
 use load::outcome::deliveries::DeliveriesSeen;
+use load::outcome::rooms::{RoomSeen, worst};
+use load::outcome::slow::{SlowSeen, SlowWord};
+use load::outcome::storm::StormSeen;
 use load::outcome::{Account, ErrorKind, Outcome};
 use report::{text, units};
 
@@ -20,6 +24,9 @@ pub fn text(run: &Run, seen: &DeliveriesSeen) -> String {
         Some(robots(outcome, seen)),
         Some(account(outcome, seen)),
         firsts(outcome, seen),
+        worst_rooms(seen),
+        seen.slow.as_deref().map(slow),
+        seen.storm.as_deref().map(storm),
         Some(times(outcome, seen)),
         summary::client(outcome, "delivery"),
         summary::conditions(run),
@@ -81,6 +88,25 @@ fn account(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
         whole(outcome.connections.answers_min),
         whole(outcome.connections.answers_max),
     );
+    if let Some(least) = seen.least_share.filter(|it| it.had < it.due) {
+        let _ = write!(
+            text,
+            "; the least share of its due had robot {}: {} of {}, {}",
+            least.robot,
+            whole(least.had),
+            whole(least.due),
+            units::percent(least.share()),
+        );
+    }
+    if seen.confirm.samples() > 0 {
+        let _ = write!(
+            text,
+            "\n  messages   {} confirmed, {} not; {} confirmed and missing",
+            whole(seen.confirm.good.len()),
+            whole(seen.confirm.censored.len()),
+            whole(seen.confirmed_missing),
+        );
+    }
     if seen.unstamped > 0 {
         let _ = write!(
             text,
@@ -109,6 +135,7 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
         first.as_ref().map(|first| first.what.clone())
     };
     let all = [
+        what(&seen.firsts.confirmed_missing),
         missing.map(|error| error.example.clone()),
         what(&seen.firsts.duplicate),
         what(&seen.firsts.out_of_order),
@@ -123,24 +150,107 @@ fn firsts(outcome: &Outcome, seen: &DeliveriesSeen) -> Option<String> {
     (!lines.is_empty()).then(|| format!("first        {}", lines.join("\n             ")))
 }
 
+/// The rooms that fared worst; where nothing is missing, the slowest alone. `None` where there is
+/// but one.
+fn worst_rooms(seen: &DeliveriesSeen) -> Option<String> {
+    let mut rooms = worst(seen.rooms_seen.clone());
+    rooms.truncate(if rooms.iter().any(|it| it.missing > 0) { rooms.len() } else { 1 });
+    let line = |it: &RoomSeen| {
+        format!(
+            "room {}: {} missing, {} delivered, the longest in {}",
+            it.room,
+            units::whole(it.missing),
+            units::whole(it.delivered),
+            units::time(it.longest as f64 / 1e3)
+        )
+    };
+    let lines: Vec<String> = rooms.iter().map(line).collect();
+    (seen.rooms > 1 && !lines.is_empty())
+        .then(|| format!("worst rooms  {}", lines.join("\n             ")))
+}
+
+/// What became of slow robots, and of the others.
+fn slow(seen: &SlowSeen) -> String {
+    let whole = units::whole;
+    let p99 = |times: &Latency| match reading::read(times, Statistic::Percentile(99.0)).value() {
+        Some(it) if it.at_least => format!("≥ {}", units::time(it.nanoseconds as f64 / 1e3)),
+        Some(it) => units::time(it.nanoseconds as f64 / 1e3),
+        None => "too few".into(),
+    };
+    let told = match seen.word() {
+        Some(SlowWord::Blocks) => "blocks: the others had to wait for them, or couldn't speak",
+        Some(SlowWord::Cuts) => "cuts: their connections were ended",
+        Some(SlowWord::Drops) => "drops: they never had all that they were owed",
+        Some(SlowWord::Buffers) => "buffers: all came once they read again",
+        None => "nothing is known of what the server does with them",
+    };
+    format!(
+        "slow         {told}\n             {} of {} were cut; {} owed = {} came + {} missing + {} in \
+         flight, {} overdue\n             p99 of the others {} before, {} meanwhile, {} shed",
+        whole(seen.cut.into()),
+        units::of(seen.robots.into(), "robot"),
+        whole(seen.owed),
+        whole(seen.came),
+        whole(seen.missing),
+        whole(seen.in_flight),
+        whole(seen.overdue),
+        p99(&seen.before),
+        p99(&seen.meanwhile),
+        whole(seen.shed),
+    )
+}
+
+/// What became of a storm.
+fn storm(seen: &StormSeen) -> String {
+    let whole = units::whole;
+    let within = |share| match seen.back_within(share) {
+        Some(it) => units::time(it as f64 / 1e3),
+        None => "never".into(),
+    };
+    format!(
+        "storm        {} ended at once, {} came back: after {} half, {} 99 %, {} all\n             \
+         {} refused, {} failed, {} SYN sent again; {} out of order and {} duplicate since",
+        units::of(seen.ended.into(), "robot"),
+        whole(seen.back.len()),
+        within(0.5),
+        within(0.99),
+        within(1.0),
+        whole(seen.refused),
+        whole(seen.failed),
+        whole(seen.syn_retransmits),
+        whole(seen.out_of_order),
+        whole(seen.duplicates),
+    )
+}
+
+/// What the time is called until a message is confirmed.
+const CONFIRM: &str = "confirm";
+
 fn times(outcome: &Outcome, seen: &DeliveriesSeen) -> String {
     let exact = summary::exact;
-    let times: [(&str, Latency); 7] = [
+    let times: [(&str, Latency); 8] = [
         ("delivery", outcome.response.clone()),
         ("until all\nhave it", seen.until_all.clone()),
         ("first\nto last", exact(&seen.first_to_last)),
+        (CONFIRM, seen.confirm.clone()),
         ("lateness", exact(&outcome.lateness)),
         ("seen\nlate", exact(&outcome.seen_late)),
         ("connect", exact(&outcome.connect)),
         ("join", exact(&outcome.opening)),
     ];
-    let columns: Vec<(&str, &Latency)> = times.iter().map(|(name, it)| (*name, it)).collect();
-    summary::times_of(&columns, "deliveries that never came")
+    // Most servers confirm nothing.
+    let shown = times.iter().filter(|(name, it)| *name != CONFIRM || it.samples() > 0);
+    let columns: Vec<(&str, &Latency)> = shown.map(|(name, it)| (*name, it)).collect();
+    let waited = match seen.confirm.censored.len() {
+        0 => "deliveries that never came",
+        _ => "deliveries and confirmations that never came",
+    };
+    summary::times_of(&columns, waited)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{lied_to, sound};
+    use super::super::tests::{confirmed, lied_to, sound, stormed};
     use super::*;
 
     fn told(run: &Run) -> String {
@@ -150,6 +260,16 @@ mod tests {
     #[test]
     fn robots_that_heard_all_of_each_other() {
         insta::assert_snapshot!(told(&sound()));
+    }
+
+    #[test]
+    fn robots_that_ended_at_once() {
+        insta::assert_snapshot!(told(&stormed()));
+    }
+
+    #[test]
+    fn robots_whose_broker_confirms_messages() {
+        insta::assert_snapshot!(told(&confirmed()));
     }
 
     #[test]

@@ -1,0 +1,578 @@
+//! Does a gateway do its job? What it passes on, to whom, and what it does not.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use load::Stop;
+use load::frames::framed;
+use load::outcome::SampledAnswer;
+use result::evidence::ContractStep;
+
+use super::program::{GivenWork, Told};
+use super::room_member::{RoomMember, RoomWrong};
+use super::{Contract, Depth};
+use crate::place::Running;
+use crate::study::contender::SlowReader;
+
+/// Time for a message to come.
+const WITHIN: Duration = Duration::from_secs(2);
+/// Rooms of the contract's own begin here. No load has so many.
+const FIRST_ROOM: u32 = 1 << 31;
+/// Messages that come at once.
+const AT_ONCE: usize = 100;
+/// The shortest and the longest message of a load.
+const SIZES: [usize; 2] = [32, 65_535];
+/// For how long a member reads nothing.
+const READS_NOTHING_FOR: Duration = Duration::from_secs(2);
+/// What it says meanwhile, at most: more than any buffers of the kernel's hold.
+const SAID_BYTES_MAX: usize = 64 << 20;
+/// How long it may take after that until a member that is to be cut is cut.
+const CUT_WITHIN: Duration = Duration::from_secs(3);
+
+/// The contract of all gateways.
+#[derive(Debug, Clone, Copy)]
+pub struct RoomsJob {
+    /// What its documentation says that it does with a member that doesn't read.
+    pub slow_reader: Option<SlowReader>,
+}
+
+impl Contract for RoomsJob {
+    fn check(
+        &self,
+        on: &Running,
+        depth: Depth,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&ContractStep),
+    ) -> Vec<ContractStep> {
+        go_through((on.address, self.slow_reader), depth, stop, tell)
+    }
+
+    /// The load generator holds every delivery to what was said, byte for byte.
+    fn under_work(
+        &self,
+        _answers: &[SampledAnswer],
+        _told: &[Told],
+        _given: &GivenWork,
+        _stop: &Stop,
+    ) -> Vec<ContractStep> {
+        Vec::new()
+    }
+}
+
+/// Goes through the contract with the gateway at this address.
+pub fn go_through(
+    (address, slow_reader): (SocketAddr, Option<SlowReader>),
+    depth: Depth,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&ContractStep),
+) -> Vec<ContractStep> {
+    let next_room = Cell::new(FIRST_ROOM);
+    let at = Gateway { address, slow_reader, depth, within: WITHIN, stop, next_room };
+    let mut steps: Vec<ContractStep> = Vec::new();
+    for due in DUE.iter().filter(|due| !due.takes_seconds || depth == Depth::Thorough) {
+        if stop.asked() {
+            break;
+        }
+        let outcome = (due.ask)(&at);
+        let is_first = steps.is_empty();
+        let hung = is_first && matches!(outcome, Err(RoomWrong::TooLate(_)));
+        let (saw, wrong) = match outcome {
+            Ok(saw) => (saw, None),
+            Err(wrong) => (String::new(), Some(wrong.to_string())),
+        };
+        let (id, asked) = (due.id.into(), due.asked.into());
+        let step = ContractStep { id, asked, saw, wrong, hung };
+        tell(&step);
+        // Of who can't come into a room nothing else can be said.
+        let is_last = is_first && step.wrong.is_some();
+        steps.push(step);
+        if is_last {
+            break;
+        }
+    }
+    steps
+}
+
+/// Whether a gateway lets somebody into a room: the contract's first step.
+pub(crate) fn join_once(on: &Running, stop: &Stop) -> Result<(), RoomWrong> {
+    RoomMember::connect(on.address, WITHIN, stop)?.join(FIRST_ROOM - 1)
+}
+
+/// A gateway, as the steps see it.
+struct Gateway<'a> {
+    address: SocketAddr,
+    slow_reader: Option<SlowReader>,
+    depth: Depth,
+    /// Time for a message to come.
+    within: Duration,
+    stop: &'a Stop,
+    next_room: Cell<u32>,
+}
+
+impl Gateway<'_> {
+    /// A room in which nobody was before.
+    fn new_room(&self) -> u32 {
+        self.next_room.replace(self.next_room.get() + 1)
+    }
+
+    /// Somebody who is in no room.
+    fn outsider(&self) -> Result<RoomMember, RoomWrong> {
+        RoomMember::connect(self.address, self.within, self.stop)
+    }
+
+    fn member(&self, room: u32) -> Result<RoomMember, RoomWrong> {
+        let mut member = self.outsider()?;
+        member.join(room)?;
+        Ok(member)
+    }
+
+    /// So many members of a room in which nobody else is.
+    fn members<const COUNT: usize>(&self) -> Result<[RoomMember; COUNT], RoomWrong> {
+        let room = self.new_room();
+        let members: Vec<RoomMember> =
+            (0..COUNT).map(|_| self.member(room)).collect::<Result<_, _>>()?;
+        Ok(members.try_into().expect("as many were made"))
+    }
+
+    /// How long it is listened for what may not come.
+    fn quiet(&self) -> Duration {
+        match self.depth {
+            Depth::Quick => Duration::from_millis(50),
+            Depth::Thorough => Duration::from_secs(1),
+        }
+    }
+
+    /// How far the pieces of a message that was cut lie apart; in a thorough check longer than a
+    /// read of the gateway's takes, wherever that waits.
+    fn apart(&self) -> Duration {
+        match self.depth {
+            Depth::Quick => Duration::from_millis(5),
+            Depth::Thorough => Duration::from_millis(40),
+        }
+    }
+}
+
+/// A step to go through.
+struct StepDue {
+    id: &'static str,
+    /// What is asked of the gateway: *it* does so.
+    asked: &'static str,
+    /// Whether it is left out where there are only tenths of a second.
+    takes_seconds: bool,
+    /// What was seen, or what was wrong with it.
+    ask: fn(&Gateway) -> Result<String, RoomWrong>,
+}
+
+const DUE: [StepDue; 12] = [
+    StepDue {
+        id: "join",
+        asked: "lets a member into a room, and sends its first words back",
+        takes_seconds: false,
+        ask: |at| at.member(at.new_room()).map(|_| "they came back".into()),
+    },
+    StepDue {
+        id: "echo",
+        asked: "passes a message back to a member that is alone in its room",
+        takes_seconds: false,
+        ask: echo,
+    },
+    StepDue {
+        id: "members",
+        asked: "passes a message on to all three members of a room, once, and to nobody else",
+        takes_seconds: false,
+        ask: members,
+    },
+    StepDue {
+        id: "order",
+        asked: "passes 100 messages on in their order that come at once",
+        takes_seconds: false,
+        ask: order,
+    },
+    StepDue {
+        id: "cut",
+        asked: "takes a message that comes in two pieces, cut at every byte",
+        takes_seconds: false,
+        ask: cut,
+    },
+    StepDue {
+        id: "bytes",
+        asked: "takes a message that comes byte by byte",
+        takes_seconds: false,
+        ask: byte_by_byte,
+    },
+    StepDue {
+        id: "two-and-a-half",
+        asked: "passes two messages on that come with the half of a third",
+        takes_seconds: false,
+        ask: two_and_a_half,
+    },
+    StepDue {
+        id: "binary",
+        asked: "passes all bytes on as they were, those that look like lengths and joins too",
+        takes_seconds: false,
+        ask: binary,
+    },
+    StepDue {
+        id: "sizes",
+        asked: "passes messages of 32 and of 65,535 bytes on",
+        takes_seconds: false,
+        ask: sizes,
+    },
+    StepDue {
+        id: "outside",
+        asked: "passes nothing on of somebody who is in no room",
+        takes_seconds: false,
+        ask: outside,
+    },
+    StepDue {
+        id: "leaving",
+        asked: "goes on for the others when a member closes, or breaks off within a message",
+        takes_seconds: false,
+        ask: leaving,
+    },
+    StepDue {
+        id: "slow-reader",
+        asked: "goes on for another room while a member reads nothing for 2 s",
+        takes_seconds: true,
+        ask: slow_reader,
+    },
+];
+
+fn echo(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut alone = at.member(at.new_room())?;
+    alone.say(b"Message to myself")?;
+    alone.has_to_hear(b"Message to myself")?;
+    Ok("17 bytes".into())
+}
+
+fn members(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut three: [RoomMember; 3] = at.members()?;
+    let [mut other] = at.members()?;
+    three[0].say(b"Message to three")?;
+    for member in &mut three {
+        member.has_to_hear(b"Message to three")?;
+    }
+    other.hears_nothing_for(at.quiet())?;
+    for member in &mut three {
+        // Whatever had come twice was on its way meanwhile.
+        member.hears_nothing_for(Duration::from_millis(1))?;
+    }
+    Ok("three heard it, and a member of another room didn't".into())
+}
+
+fn order(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut two: [RoomMember; 2] = at.members()?;
+    let messages: Vec<String> = (0..AT_ONCE).map(|nth| format!("Message {nth}")).collect();
+    let frames: Vec<Vec<u8>> = messages.iter().map(|it| framed(it.as_bytes())).collect();
+    two[0].send(&frames.concat())?;
+    for member in &mut two {
+        for message in &messages {
+            member.has_to_hear(message.as_bytes())?;
+        }
+    }
+    Ok(format!("both members heard all {AT_ONCE}"))
+}
+
+fn cut(at: &Gateway) -> Result<String, RoomWrong> {
+    let message = b"Message in pieces";
+    let frame = framed(message);
+    // Each on a connection of its own: what one leaves unread would be another's.
+    let mut cuts = Vec::new();
+    for cut in 1..frame.len() {
+        let mut member = at.member(at.new_room())?;
+        member.send(&frame[..cut])?;
+        cuts.push((cut, member));
+    }
+    sleep(at.apart());
+    for (cut, member) in &mut cuts {
+        member.send(&frame[*cut..])?;
+    }
+    for (cut, member) in &mut cuts {
+        member.has_to_hear(message).map_err(|wrong| of_cut(*cut, wrong))?;
+    }
+    Ok(format!("{} cuts", cuts.len()))
+}
+
+fn of_cut(cut: usize, wrong: RoomWrong) -> RoomWrong {
+    let bytes = if cut == 1 { "byte".into() } else { format!("{cut} bytes") };
+    RoomWrong::Message(format!("with a pause after the first {bytes} of a frame: {wrong}"))
+}
+
+fn byte_by_byte(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut two: [RoomMember; 2] = at.members()?;
+    let frame = framed(b"Message in bytes");
+    for byte in &frame {
+        two[0].send(&[*byte])?;
+        sleep(Duration::from_millis(1));
+    }
+    for member in &mut two {
+        member.has_to_hear(b"Message in bytes")?;
+    }
+    Ok(format!("{} bytes", frame.len()))
+}
+
+fn two_and_a_half(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut two: [RoomMember; 2] = at.members()?;
+    let third = framed(b"Message three");
+    let (half, rest) = third.split_at(third.len() / 2);
+    two[0].send(&[&framed(b"Message one"), &framed(b"Message two"), half].concat())?;
+    for member in &mut two {
+        member.has_to_hear(b"Message one")?;
+        member.has_to_hear(b"Message two")?;
+    }
+    two[0].send(rest)?;
+    for member in &mut two {
+        member.has_to_hear(b"Message three")?;
+    }
+    Ok("two before the third was whole, and then the third".into())
+}
+
+fn binary(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut two: [RoomMember; 2] = at.members()?;
+    let all: Vec<u8> = [b'M'].into_iter().chain(0..=255).collect();
+    let joins = framed(&load::frames::joining(at.new_room()));
+    let lengths = [&b"M"[..], &[0, 1, 0, 0, 0xff, 0xff], &joins, &[0, 0]].concat();
+    for message in [&all, &lengths] {
+        two[0].say(message)?;
+        for member in &mut two {
+            member.has_to_hear(message)?;
+        }
+    }
+    // Whoever took a message for a join has it in another room by now.
+    two[1].say(b"Message after it")?;
+    two[0].has_to_hear(b"Message after it")?;
+    Ok(format!("{} and {} bytes", all.len(), lengths.len()))
+}
+
+fn sizes(at: &Gateway) -> Result<String, RoomWrong> {
+    let mut two: [RoomMember; 2] = at.members()?;
+    for bytes in SIZES {
+        let message: Vec<u8> =
+            [b'M'].into_iter().chain((1..bytes).map(|at| (at % 251) as u8)).collect();
+        two[0].say(&message)?;
+        for member in &mut two {
+            member.has_to_hear(&message)?;
+        }
+    }
+    Ok("both came whole".into())
+}
+
+fn outside(at: &Gateway) -> Result<String, RoomWrong> {
+    let [mut member] = at.members()?;
+    let mut outsider = at.outsider()?;
+    outsider.say(b"Message from outside")?;
+    member.hears_nothing_for(at.quiet())?;
+    outsider.hears_nothing_for(Duration::from_millis(1))?;
+    member.say(b"Message from inside")?;
+    member.has_to_hear(b"Message from inside")?;
+    Ok("nobody heard it".into())
+}
+
+fn leaving(at: &Gateway) -> Result<String, RoomWrong> {
+    let [mut stays, mut closes, mut breaks_off] = at.members()?;
+    let frame = framed(b"Message that never ends");
+    for leaves in [&mut closes, &mut breaks_off] {
+        leaves.send(&frame[..frame.len() / 2])?;
+    }
+    drop(closes);
+    breaks_off.reset()?;
+    sleep(at.apart());
+    stays.say(b"Message to who is left")?;
+    stays.has_to_hear(b"Message to who is left")?;
+    stays.hears_nothing_for(at.quiet())?;
+    Ok("the one who is left heard its message, and no part of theirs".into())
+}
+
+fn slow_reader(at: &Gateway) -> Result<String, RoomWrong> {
+    let [mut slow] = at.members()?;
+    let mut others: [RoomMember; 2] = at.members()?;
+    let began = Instant::now();
+    let taken = slow.say_until_it_stops(&[b'M'; 32 << 10], SAID_BYTES_MAX);
+    let mut messages = 0;
+    // It has the whole time again for each message: whoever waits for a slow one is too late.
+    while began.elapsed() < READS_NOTHING_FOR && !at.stop.asked() {
+        others[0].say(b"Message meanwhile")?;
+        for member in &mut others {
+            member.has_to_hear(b"Message meanwhile")?;
+        }
+        messages += 1;
+        sleep(Duration::from_millis(20));
+    }
+    let is_cut = slow.is_cut_within(CUT_WITHIN);
+    let seen = if is_cut { "it was cut" } else { "it wasn't cut" };
+    match at.slow_reader {
+        Some(promised) if is_cut != (promised == SlowReader::Cuts) => {
+            let what = format!("{seen}, and its contender.toml says `slow_reader` otherwise");
+            Err(RoomWrong::Message(what))
+        }
+        _ => Ok(format!(
+            "{messages} messages came there, {} KiB were taken of it, and {seen}",
+            taken >> 10
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// How a gateway of this test breaks its contract.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Fault {
+        None,
+        Silent,
+        AllRooms,
+        Twice,
+        OneMember,
+        OneRead,
+        Signed,
+        Short,
+        NoRoomIsOne,
+        Halves,
+    }
+
+    type Rooms = Arc<Mutex<BTreeMap<u32, Vec<Arc<Mutex<TcpStream>>>>>>;
+
+    /// A gateway with a thread a connection, which has this fault.
+    fn gateway(fault: Fault) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let rooms = Rooms::default();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let rooms = rooms.clone();
+                std::thread::spawn(move || serve(stream.unwrap(), &rooms, fault));
+            }
+        });
+        address
+    }
+
+    fn serve(mut stream: TcpStream, rooms: &Rooms, fault: Fault) -> Option<()> {
+        let own = Arc::new(Mutex::new(stream.try_clone().ok()?));
+        own.lock().unwrap().set_nodelay(true).ok()?;
+        let (mut bytes, mut piece, mut room) = (Vec::new(), vec![0; 1 << 17], None);
+        loop {
+            let count = stream.read(&mut piece).ok().filter(|count| *count > 0);
+            let Some(count) = count else { break };
+            bytes.extend_from_slice(&piece[..count]);
+            while let Some(length) = bytes.first_chunk::<2>() {
+                let whole = 2 + usize::from(match fault {
+                    Fault::Signed if length[0] > 127 => 5,
+                    _ => u16::from_be_bytes(*length),
+                });
+                if bytes.len() < whole {
+                    break;
+                }
+                let frame: Vec<u8> = bytes.drain(..whole).collect();
+                take(&frame, (&own, &mut room), rooms, fault);
+            }
+            if fault == Fault::OneRead {
+                bytes.clear();
+            }
+        }
+        if let Some(room) = room {
+            let mut rooms = rooms.lock().unwrap();
+            rooms.get_mut(&room)?.retain(|it| !Arc::ptr_eq(it, &own));
+        }
+        if fault == Fault::Halves && !bytes.is_empty() {
+            send(&framed(&bytes), rooms, room?, fault);
+        }
+        Some(())
+    }
+
+    fn take(
+        frame: &[u8],
+        (own, room): (&Arc<Mutex<TcpStream>>, &mut Option<u32>),
+        rooms: &Rooms,
+        fault: Fault,
+    ) {
+        if let [_, _, b'J', number @ ..] = frame {
+            let number = u32::from_be_bytes(number.try_into().unwrap());
+            *room = Some(number);
+            rooms.lock().unwrap().entry(number).or_default().push(own.clone());
+            if fault != Fault::Silent {
+                let _ = own.lock().unwrap().write_all(frame);
+            }
+            return;
+        }
+        match room {
+            Some(room) => send(frame, rooms, *room, fault),
+            None if fault == Fault::NoRoomIsOne => {
+                let all: Vec<u32> = rooms.lock().unwrap().keys().copied().collect();
+                all.into_iter().for_each(|room| send(frame, rooms, room, fault));
+            }
+            None => {}
+        }
+    }
+
+    fn send(frame: &[u8], rooms: &Rooms, room: u32, fault: Fault) {
+        let rooms = rooms.lock().unwrap();
+        let of = |number: &u32| *number == room || fault == Fault::AllRooms;
+        for (nth, member) in rooms.iter().filter(|it| of(it.0)).flat_map(|it| it.1).enumerate() {
+            let times = match fault {
+                Fault::Twice => 2,
+                Fault::OneMember if nth > 0 => 0,
+                _ => 1,
+            };
+            let frame = match fault {
+                Fault::Short if frame.len() > 1_000 => framed(&frame[2..1_000]),
+                _ => frame.to_vec(),
+            };
+            (0..times).for_each(|_| drop(member.lock().unwrap().write_all(&frame)));
+        }
+    }
+
+    /// What comes of one step with a gateway that has this fault.
+    fn outcome(fault: Fault, step: &str) -> Result<String, RoomWrong> {
+        let (within, next_room) = (Duration::from_millis(300), Cell::new(FIRST_ROOM));
+        let (address, depth, stop) = (gateway(fault), Depth::Quick, &Stop::default());
+        let at = Gateway { address, slow_reader: None, depth, within, stop, next_room };
+        (DUE.iter().find(|due| due.id == step).expect("there is such a step").ask)(&at)
+    }
+
+    #[test]
+    fn a_gateway_that_does_its_job_passes_every_step() {
+        let mut told = 0;
+        let at = (gateway(Fault::None), None);
+        let steps = go_through(at, Depth::Quick, &Stop::default(), &mut |_| told += 1);
+        let is_wrong = |it: &&ContractStep| it.wrong.is_some();
+        assert_eq!(steps.iter().find(is_wrong), None);
+        assert_eq!((steps.len(), told), (DUE.len() - 1, DUE.len() - 1), "one takes seconds");
+    }
+
+    /// Else what leaves a part of the work out would be compared with what does all of it.
+    #[test]
+    fn each_fault_of_a_gateway_is_found_by_its_step() {
+        std::thread::scope(|scope| {
+            for (fault, step) in [
+                (Fault::AllRooms, "members"),
+                (Fault::Twice, "members"),
+                (Fault::OneMember, "members"),
+                (Fault::OneRead, "cut"),
+                (Fault::Signed, "sizes"),
+                (Fault::Short, "sizes"),
+                (Fault::NoRoomIsOne, "outside"),
+                (Fault::Halves, "leaving"),
+            ] {
+                scope.spawn(move || {
+                    let outcome = outcome(fault, step);
+                    assert!(outcome.is_err(), "{fault:?} passes: {outcome:?}");
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn who_lets_nobody_in_hangs_in_the_first_step_and_is_asked_nothing_else() {
+        let at = (gateway(Fault::Silent), None);
+        let steps = go_through(at, Depth::Quick, &Stop::default(), &mut |_| {});
+        assert_eq!((steps.len(), steps[0].hung), (1, true), "{steps:?}");
+    }
+}
