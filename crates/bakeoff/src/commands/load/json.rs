@@ -455,8 +455,7 @@ fn find_rate(searched: &Searched) -> FindRate {
 fn find_connections(crowd: &Crowd, searched: &Searched) -> FindConnections {
     let edge_of =
         |it: &Edge| RobotsEdge { robots: crowd.robots(it.rate), edge: edge(searched, it) };
-    let step_of =
-        |it: &StepMade| RobotsStep { robots: it.connections, step: step(searched, it) };
+    let step_of = |it: &StepMade| RobotsStep { robots: it.connections, step: step(searched, it) };
     FindConnections {
         condition: searched.condition.to_string(),
         interrupted: searched.interrupted,
@@ -713,8 +712,8 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::run::tests::{bad, good, of_a_store, of_hosts};
     use super::super::rooms;
+    use super::super::run::tests::{bad, good, of_a_store, of_hosts};
     use super::super::search::tests as searches;
     use super::*;
 

@@ -75,8 +75,7 @@ pub fn line(made: &StepMade, number: usize, sought: &Sought, condition: &Conditi
         }
     };
     let ids: Vec<&str> = made.warnings.iter().map(Warning::id).collect();
-    let warnings =
-        if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
+    let warnings = if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
     let load = match sought {
         Sought::Rate => format!("offered {:>8}  answered", rate(made.offered_rate)),
         Sought::Robots(_) => {
@@ -218,13 +217,12 @@ fn few_good(searched: &Searched, fails: &Edge) -> Option<String> {
     })
 }
 
-
 /// A sentence's first words.
 fn upper(text: &str) -> String {
     let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 #[cfg(test)]
@@ -376,7 +374,7 @@ pub mod tests {
             measured: Measured::Value { value: 8.5e6, at_least: false },
             step,
             connections: robots,
-            warnings: vec![],
+            warnings: vec![Warning::SynRetransmits { count: 3 }],
             counts: true,
         };
         Searched {
@@ -410,8 +408,8 @@ pub mod tests {
         };
         let searched = searched_robots();
         let lines = searched.steps.iter().enumerate();
-        let lines = lines
-            .map(|(index, made)| line(made, index + 1, &searched.sought, &searched.condition));
+        let lines =
+            lines.map(|(index, made)| line(made, index + 1, &searched.sought, &searched.condition));
         let told = [
             lines.collect::<String>(),
             with(&|_| {}),
