@@ -259,3 +259,45 @@ impl RoomMember {
 fn shown(message: &[u8]) -> String {
     format!("\"{}\"", message[..message.len().min(SHOWN_MAX)].escape_ascii())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use load::plan::rooms::{Qos, Wire};
+
+    use super::*;
+
+    /// Else a broker would take the confirmation for a part of the message, and find fault with both.
+    #[test]
+    fn a_member_confirms_what_it_hears_once_its_own_message_is_whole() {
+        const CONFIRMED: &[u8] = b"\x40\x02\x01\x02";
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let broker = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in [&b"\x20\x02\x00\x00"[..], b"\x90\x03\x00\x01\x01"] {
+                assert!(stream.read(&mut [0; 100]).unwrap() > 0);
+                stream.write_all(answer).unwrap();
+            }
+            stream.read_exact(&mut [0; 5]).unwrap();
+            stream.write_all(b"\x32\x06\x00\x01t\x01\x02h").unwrap();
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).unwrap();
+            rest
+        });
+        let wire = Wire::Mqtt { qos: Qos::AtLeastOnce };
+        let (within, stop) = (Duration::from_secs(10), Stop::default());
+        let side = Member::new(wire, 1, 2, 3);
+        let mut member = RoomMember::connect(address, within, &stop, side).unwrap();
+        member.join().unwrap();
+        let message = member.framed(b"Message");
+        let (part, rest) = message.split_at(5);
+        member.send_part(part).unwrap();
+        member.has_to_hear(b"h").unwrap();
+        member.send(rest).unwrap();
+        drop(member);
+        assert_eq!(broker.join().unwrap(), [rest, CONFIRMED].concat());
+    }
+}

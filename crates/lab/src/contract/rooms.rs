@@ -29,8 +29,9 @@ const AT_ONCE: usize = 100;
 const SIZES: [usize; 2] = [32, 65_535];
 /// For how long a member reads nothing.
 const READS_NOTHING_FOR: Duration = Duration::from_secs(2);
-/// What it says meanwhile, at most: more than any buffers of the kernel's hold.
-const SAID_BYTES_MAX: usize = 64 << 20;
+/// What it says meanwhile, at most: more than the kernel holds, and more than 64 MiB, which is the
+/// most that a server keeps for a member and cuts it then (NATS).
+const SAID_BYTES_MAX: usize = 96 << 20;
 /// How long it may take after that until a member that is to be cut is cut.
 const CUT_WITHIN: Duration = Duration::from_secs(3);
 
@@ -468,6 +469,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::{Arc, Mutex};
 
+    use load::plan::rooms::Qos;
+
     use super::*;
 
     /// How a gateway of this test breaks its contract.
@@ -620,6 +623,33 @@ mod tests {
                 });
             }
         });
+    }
+
+    /// Who reads of it has to know what to change at the broker.
+    #[test]
+    fn a_broker_that_refuses_the_subscription_is_told_in_one_sentence() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in [&b"\x20\x02\x00\x00"[..], b"\x90\x03\x00\x01\x80"] {
+                assert!(stream.read(&mut [0; 100]).unwrap() > 0);
+                stream.write_all(answer).unwrap();
+            }
+        });
+        let job = RoomsJob { wire: Wire::Mqtt { qos: Qos::AtMostOnce }, ..JOB };
+        let steps = go_through((address, job), Depth::Quick, &Stop::default(), &mut |_| {});
+        let wrong: Vec<&str> = steps.iter().filter_map(|it| it.wrong.as_deref()).collect();
+        assert_eq!((wrong.len(), steps.len(), steps[0].hung), (1, 1, false), "{steps:?}");
+        let sentence = "the broker refused the subscription to bakeoff/";
+        assert!(wrong[0].starts_with(sentence) && !wrong[0].contains('\n'), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_step_about_outsiders_is_left_out_where_there_are_none() {
+        let steps = |wire| DUE.iter().filter(|due| due.when.is_now(Depth::Thorough, wire)).count();
+        let mqtt = Wire::Mqtt { qos: Qos::AtLeastOnce };
+        assert_eq!([Wire::Frames, mqtt, Wire::Nats, Wire::Resp].map(steps), [12, 12, 11, 11]);
     }
 
     #[test]
