@@ -17,6 +17,7 @@ pub fn contender(name: &str) -> Contender {
         language: "C".into(),
         tier: Some(Tier::Idiomatic),
         lighter_contract: None,
+        wire: None,
         remark: None,
         versions: Vec::new(),
         sources: Vec::new(),

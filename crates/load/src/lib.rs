@@ -18,8 +18,8 @@
 //! together. Before robots come, one of them is a [`scout`]. A run in a process of its own is a [`agent`]: a plan comes in, an outcome goes out, as
 //! text.
 //!
-//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores, [`frames`] of
-//! rooms; what a store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What
+//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores, what a [`member`]
+//! of a room hears; what a store has to have afterwards: [`read_back`]; whose a value is: [`value`]. What
 //! others send with the same hands: [`requests`]. What a request costs, step by step: [`ladder`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
@@ -27,11 +27,11 @@
 pub mod agent;
 pub mod answers;
 mod backend;
-pub mod frames;
 pub mod interrupts;
 mod jobs;
 pub mod ladder;
 mod limits;
+pub mod member;
 pub mod outcome;
 mod pace;
 pub mod plan;

@@ -5,13 +5,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use crate::member::Member;
 use crate::plan::rooms::Wire;
-use crate::protocol::Opened;
-use crate::protocol::pushing::frames::FramesWire;
-use crate::protocol::pushing::mqtt::MqttWire;
-use crate::protocol::pushing::nats::NatsWire;
-use crate::protocol::pushing::resp::RespWire;
-use crate::protocol::pushing::{Pushing, Seat};
 use crate::{Plan, Stop};
 
 /// How often it looks whether it is to stop.
@@ -24,13 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Why they don't, in a sentence with what to do.
 pub fn scout(plan: &Plan, stop: &Stop) -> Result<(), String> {
     let Some(rooms) = plan.rooms() else { return Ok(()) };
-    let joined = match rooms.wire {
-        Wire::Frames => join(&FramesWire, plan, stop),
-        Wire::Mqtt { qos } => join(&MqttWire::new(plan.seed, qos), plan, stop),
-        Wire::Nats => join(&NatsWire::new(plan.seed), plan, stop),
-        Wire::Resp => join(&RespWire::new(plan.seed), plan, stop),
-    };
-    joined.map_err(|why| {
+    join(rooms.wire, plan, stop).map_err(|why| {
         let why = match why {
             Why::Told(sentence) => sentence,
             Why::Ended => {
@@ -55,7 +44,7 @@ enum Why {
 }
 
 /// Brings one robot into a room.
-fn join<W: Pushing>(wire: &W, plan: &Plan, stop: &Stop) -> Result<(), Why> {
+fn join(wire: Wire, plan: &Plan, stop: &Stop) -> Result<(), Why> {
     let until = Instant::now() + plan.timeout;
     let address = &plan.target.address;
     let Ok(mut connection) = TcpStream::connect_timeout(address, plan.timeout) else {
@@ -63,18 +52,17 @@ fn join<W: Pushing>(wire: &W, plan: &Plan, stop: &Stop) -> Result<(), Why> {
     };
     connection.set_read_timeout(Some(LOOK)).map_err(|_| Why::Ended)?;
     // None of the run's robots has its number.
-    let seat = Seat { robot: plan.connections, room: 0 };
-    let (mut on, mut out, mut heard) = (W::Connection::default(), Vec::new(), [0; 4096]);
-    wire.join(seat, &mut out);
+    let mut member = Member::new(wire, plan.seed, plan.connections, 0);
+    let (mut out, mut heard) = (member.first_words(), [0; 4096]);
     while !stop.asked() {
         connection.write_all(&out).map_err(|_| Why::Ended)?;
         out.clear();
         match connection.read(&mut heard) {
             Ok(0) => return Err(Why::Ended),
-            Ok(bytes) => match wire.hear_joining(&mut on, seat, &heard[..bytes], &mut out) {
-                Opened::Ready { .. } => return Ok(()),
-                Opened::Awaits { .. } => {}
-                Opened::Broken(fault) => return Err(Why::Told(fault.example)),
+            Ok(bytes) => match member.hear_joining(&heard[..bytes], &mut out) {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => {}
+                Err(why) => return Err(Why::Told(why)),
             },
             Err(error) if is_nothing_yet(&error) => {}
             Err(_) => return Err(Why::Ended),

@@ -32,7 +32,7 @@ struct Line<'a> {
 /// A column of every study.
 type Fixed = (&'static str, fn(&Line) -> String);
 
-const BEFORE_THE_SETTING: [Fixed; 8] = [
+const BEFORE_THE_SETTING: [Fixed; 9] = [
     ("run", |it| text(&it.run.id)),
     ("started_utc", |it| text(&it.trial.started)),
     ("contender", |it| text(&it.trial.slot.contender)),
@@ -43,6 +43,9 @@ const BEFORE_THE_SETTING: [Fixed; 8] = [
         of_contender(it, |contender| {
             contender.lighter_contract.as_deref().map_or_else(String::new, text)
         })
+    }),
+    ("wire", |it| {
+        of_contender(it, |contender| contender.wire.as_deref().map_or_else(String::new, text))
     }),
     ("cores", |it| match it.trial.slot.setting.cores {
         Cores::One => "one".into(),

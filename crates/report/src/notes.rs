@@ -1,7 +1,7 @@
 //! What to know of a run, or of one of its outcomes, in sentences beside the headline.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use result::outcome::{Outcome, identical_entries};
 use result::plan::{Contender, PaceKind, Tier};
@@ -19,10 +19,11 @@ use crate::units;
 use crate::words::and;
 
 /// What a reader of the finding has to know beside it, a sentence each: the comparison that leads
-/// where the finding isn't it, that the run isn't over, who keeps a lighter contract.
+/// where the finding isn't it, that the run isn't over, who keeps a lighter contract, who speaks what.
 pub fn urgent(run: &Run) -> Vec<String> {
     let compared = Some(comparison(run)).filter(|it| *it != sentence(run));
-    compared.into_iter().chain(unfinished(run)).chain(lighter_contracts(run)).collect()
+    let urgent = compared.into_iter().chain(unfinished(run)).chain(lighter_contracts(run));
+    urgent.chain(wires_differ(run)).collect()
 }
 
 fn unfinished(run: &Run) -> Option<String> {
@@ -90,6 +91,27 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
         (!titles.is_empty()).then(|| {
             format!("{} {keep} the lighter contract `{name}`: {}", and(&titles), contract.says)
         })
+    })
+}
+
+/// That those who pass messages on aren't spoken with alike, and who speaks what.
+fn wires_differ(run: &Run) -> Option<String> {
+    let mut by_wire = BTreeMap::<&str, Vec<Cow<str>>>::new();
+    for it in run.contenders.iter().filter(|it| it.absent.is_none()) {
+        let wire = it.wire.as_deref().unwrap_or("frames");
+        by_wire.entry(wire).or_default().push(title(run, &it.name));
+    }
+    let is_of_some = run.study.kind.passes_on() && by_wire.len() > 1;
+    is_of_some.then(|| {
+        let of_wire = |(wire, titles): (&str, Vec<Cow<str>>)| {
+            let speak = if titles.len() == 1 { "speaks" } else { "speak" };
+            format!("{} {speak} {}", and(&titles), visible_name(wire))
+        };
+        let spoken: Vec<String> = by_wire.into_iter().map(of_wire).collect();
+        format!(
+            "Wires differ, so that a difference may be one of protocols: {}.",
+            spoken.join("; ")
+        )
     })
 }
 

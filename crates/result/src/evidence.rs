@@ -473,6 +473,13 @@ pub struct DeliveriesSeen {
     pub wrong: u64,
     /// Missing deliveries that came after they had been given up.
     pub overdue: u64,
+    /// Messages of the window that the server confirmed to their senders; `None` where it has no
+    /// words for that.
+    pub confirmed: Option<u64>,
+    /// Those that it didn't confirm, though it confirms others.
+    pub unconfirmed: u64,
+    /// Messages that it confirmed, and that a member never had.
+    pub confirmed_missing: u64,
     /// Deliveries of the window that end at the kernel's stamp of their last packet.
     pub stamped: u64,
     /// Those that end when they were seen, which is later.

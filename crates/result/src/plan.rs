@@ -278,6 +278,10 @@ pub struct Contender {
     pub tier: Option<Tier>,
     /// The lighter contract that it keeps; `None` for the study's full one.
     pub lighter_contract: Option<String>,
+    /// What it is spoken with, for readers: of a gateway that speaks no frames. `None` of anything
+    /// else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<String>,
     /// What a reader of its figures has to know of it, in its author's words.
     pub remark: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.

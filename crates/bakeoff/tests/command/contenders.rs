@@ -13,13 +13,16 @@ use result::plan::Tier;
 use crate::fixture::{Said, said, skipped};
 
 /// One a language and a way of being built, as far as that takes a few seconds.
-const LIGHT: [&str; 10] = [
+const LIGHT: [&str; 13] = [
     "web/erlang",
     "web/go",
     "web/jdk-virtual-threads",
     "web/nginx-module",
     "web/nginx-static-tuned",
     "web/node",
+    "gateway/mosquitto-qos1",
+    "gateway/nats",
+    "gateway/redis",
     "kv/memcached",
     "kv/redis",
     "kv/store-map",

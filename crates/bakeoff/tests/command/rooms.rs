@@ -123,7 +123,7 @@ fn a_gateways_contract_is_told_step_by_step() {
     }
     assert_eq!(said.code, Some(0), "{said:?}");
     for step in [
-        "✓ lets a member into a room, and sends its first words back: they came back",
+        "✓ lets a member into a room, and tells it so: it did",
         "✓ takes a message that comes in two pieces, cut at every byte: 18 cuts",
         "✓ passes messages of 32 and of 65,535 bytes on: both came whole",
         "✓ goes on for another room while a member reads nothing for 2 s: ",

@@ -9,9 +9,9 @@ const MISSING: &str = "missing";
 
 pub(super) const DELIVERIES: Check = Check {
     id: "deliveries",
-    signal: "Of servers that pass messages on: deliveries that never came, came twice, came after a later message of the same sender, came to another room, or came with another byte. Members whose connection the server ended. All from the warm-up on.",
+    signal: "Of servers that pass messages on: deliveries that never came, came twice, came after a later message of the same sender, came to another room, or came with another byte. Members whose connection the server ended. Messages that a broker confirmed to their sender though a member never had them, or didn't confirm. All from the warm-up on.",
     threshold: "none; missing deliveries and members that were cut are suspect where the contender's documentation promises that a message comes once at most",
-    why: "A server that leaves a member out has less to do than one that reaches all. So has one that checks no room, and one that sends a message again does other work than is compared. Each message says whose it is, and every byte of it follows from that and the run's seed, so that none can be made up. Messages of one sender that overtake each other tell of a server that has several queues for one member, which its users would have to put in order. A member that is cut misses all that comes after. Some servers promise no more than to try, and throw away what a slow member doesn't take. What they lose is no fault of theirs then, but another work than that of those who lose nothing.",
+    why: "A server that leaves a member out has less to do than one that reaches all. So has one that checks no room, and one that sends a message again does other work than is compared. Each message says whose it is, and every byte of it follows from that and the run's seed, so that none can be made up. Messages of one sender that overtake each other tell of a server that has several queues for one member, which its users would have to put in order. A member that is cut misses all that comes after. Some servers promise no more than to try, and throw away what a slow member doesn't take. What they lose is no fault of theirs then, but another work than that of those who lose nothing. A broker that confirms a message tells its sender that it need not say it again: what it confirms and then loses is lost for good.",
     fix: "Read the first of each kind (`deliveries` in `run.json`), and mend the contender; where its documentation promises no more than that a message comes once at most, say so in its contender.toml (`[promises]`), or offer less.",
     scope: Scope::Trial(|seen, _| seen.of_deliveries(look)),
 };
@@ -32,8 +32,13 @@ fn look(load: &Load, seen: &DeliveriesSeen) -> Option<Word> {
     }
     let lost = if seen.cut > 0 {
         format!("The server ended a member's connection: {}.", first(seen, "cut"))
+    } else if seen.confirmed_missing > 0 {
+        let first = first(seen, "confirmed_missing");
+        format!("A message was confirmed to its sender, and a member never had it: {first}.")
     } else if let Some(missing) = missing(load).next() {
         format!("A member never had a message: {}.", missing.example)
+    } else if seen.unconfirmed > 0 {
+        "A message was never confirmed to its sender, though others were.".into()
     } else {
         let says = "Each message reached all of its room, once, in order and as it was.";
         return Some(Word::valid(value, says));
@@ -67,6 +72,8 @@ fn value(load: &Load, seen: &DeliveriesSeen) -> String {
         (seen.leaked, "to another room"),
         (seen.wrong, "wrong"),
         (u64::from(seen.cut), "members cut"),
+        (seen.confirmed_missing, "messages confirmed and missing"),
+        (seen.unconfirmed, "messages not confirmed"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
@@ -137,6 +144,22 @@ mod tests {
         let word = after(|seen| seen.cut = 2);
         assert_eq!(word.verdict, Verdict::Invalid);
         assert_eq!(word.value, "2 members cut, of 200000 in the window");
+    }
+
+    /// Else a broker that acknowledges what it throws away costs less than one that keeps its word.
+    #[test]
+    fn what_is_confirmed_and_missing_or_not_confirmed_speaks_against_a_broker() {
+        let lost = after(|seen| {
+            (seen.confirmed, seen.confirmed_missing) = (Some(90), 2);
+            seen.firsts.insert("confirmed_missing".into(), "message 1 of robot 3".into());
+        });
+        assert_eq!(lost.verdict, Verdict::Invalid);
+        assert_eq!(lost.value, "2 messages confirmed and missing, of 200000 in the window");
+        assert!(lost.says.ends_with("a member never had it: message 1 of robot 3."), "{lost:?}");
+        let silent = after(|seen| (seen.confirmed, seen.unconfirmed) = (Some(90), 1));
+        assert_eq!(silent.verdict, Verdict::Invalid);
+        assert_eq!(silent.value, "1 messages not confirmed, of 200000 in the window");
+        assert_eq!(after(|seen| seen.confirmed = Some(90)).verdict, Verdict::Valid);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use load::frames::framed;
+use load::member::Member;
 use load::outcome::SampledAnswer;
+use load::plan::rooms::Wire;
 use result::evidence::ContractStep;
 
 use super::program::{GivenWork, Told};
@@ -20,20 +21,25 @@ use crate::study::contender::SlowReader;
 const WITHIN: Duration = Duration::from_secs(2);
 /// Rooms of the contract's own begin here. No load has so many.
 const FIRST_ROOM: u32 = 1 << 31;
+/// What its rooms and members are called at a broker follows from this. No load has it.
+const SEED: u64 = 0x726f_6f6d_7320;
 /// Messages that come at once.
 const AT_ONCE: usize = 100;
 /// The shortest and the longest message of a load.
 const SIZES: [usize; 2] = [32, 65_535];
 /// For how long a member reads nothing.
 const READS_NOTHING_FOR: Duration = Duration::from_secs(2);
-/// What it says meanwhile, at most: more than any buffers of the kernel's hold.
-const SAID_BYTES_MAX: usize = 64 << 20;
+/// What it says meanwhile, at most: more than the kernel holds, and more than 64 MiB, which is the
+/// most that a server keeps for a member and cuts it then (NATS).
+const SAID_BYTES_MAX: usize = 96 << 20;
 /// How long it may take after that until a member that is to be cut is cut.
 const CUT_WITHIN: Duration = Duration::from_secs(3);
 
 /// The contract of all gateways.
 #[derive(Debug, Clone, Copy)]
 pub struct RoomsJob {
+    /// What it is spoken with.
+    pub wire: Wire,
     /// What its documentation says that it does with a member that doesn't read.
     pub slow_reader: Option<SlowReader>,
 }
@@ -46,7 +52,7 @@ impl Contract for RoomsJob {
         stop: &Stop,
         tell: &mut dyn FnMut(&ContractStep),
     ) -> Vec<ContractStep> {
-        go_through((on.address, self.slow_reader), depth, stop, tell)
+        go_through((on.address, *self), depth, stop, tell)
     }
 
     /// The load generator holds every delivery to what was said, byte for byte.
@@ -63,15 +69,14 @@ impl Contract for RoomsJob {
 
 /// Goes through the contract with the gateway at this address.
 pub fn go_through(
-    (address, slow_reader): (SocketAddr, Option<SlowReader>),
+    (address, job): (SocketAddr, RoomsJob),
     depth: Depth,
     stop: &Stop,
     tell: &mut dyn FnMut(&ContractStep),
 ) -> Vec<ContractStep> {
-    let next_room = Cell::new(FIRST_ROOM);
-    let at = Gateway { address, slow_reader, depth, within: WITHIN, stop, next_room };
+    let at = Gateway::new((address, job), depth, WITHIN, stop);
     let mut steps: Vec<ContractStep> = Vec::new();
-    for due in DUE.iter().filter(|due| !due.takes_seconds || depth == Depth::Thorough) {
+    for due in DUE.iter().filter(|due| due.when.is_now(depth, job.wire)) {
         if stop.asked() {
             break;
         }
@@ -96,35 +101,53 @@ pub fn go_through(
 }
 
 /// Whether a gateway lets somebody into a room: the contract's first step.
-pub(crate) fn join_once(on: &Running, stop: &Stop) -> Result<(), RoomWrong> {
-    RoomMember::connect(on.address, WITHIN, stop)?.join(FIRST_ROOM - 1)
+pub(crate) fn join_once(on: &Running, wire: Wire, stop: &Stop) -> Result<(), RoomWrong> {
+    let member = Member::new(wire, SEED, 0, FIRST_ROOM - 1);
+    RoomMember::connect(on.address, WITHIN, stop, member)?.join()
 }
 
 /// A gateway, as the steps see it.
 struct Gateway<'a> {
     address: SocketAddr,
-    slow_reader: Option<SlowReader>,
+    job: RoomsJob,
     depth: Depth,
     /// Time for a message to come.
     within: Duration,
     stop: &'a Stop,
     next_room: Cell<u32>,
+    next_member: Cell<u32>,
 }
 
 impl Gateway<'_> {
+    fn new(
+        (address, job): (SocketAddr, RoomsJob),
+        depth: Depth,
+        within: Duration,
+        stop: &Stop,
+    ) -> Gateway<'_> {
+        let (next_room, next_member) = (Cell::new(FIRST_ROOM), Cell::new(1));
+        Gateway { address, job, depth, within, stop, next_room, next_member }
+    }
+
     /// A room in which nobody was before.
     fn new_room(&self) -> u32 {
         self.next_room.replace(self.next_room.get() + 1)
     }
 
-    /// Somebody who is in no room.
-    fn outsider(&self) -> Result<RoomMember, RoomWrong> {
-        RoomMember::connect(self.address, self.within, self.stop)
+    /// Somebody who isn't even connected.
+    fn stranger(&self, room: u32) -> Member {
+        let number = self.next_member.replace(self.next_member.get() + 1);
+        Member::new(self.job.wire, SEED, number, room)
+    }
+
+    /// Somebody who is connected, and not in the room.
+    fn outsider(&self, room: u32) -> Result<RoomMember, RoomWrong> {
+        RoomMember::connect(self.address, self.within, self.stop, self.stranger(room))
     }
 
     fn member(&self, room: u32) -> Result<RoomMember, RoomWrong> {
-        let mut member = self.outsider()?;
-        member.join(room)?;
+        let mut member = self.outsider(room)?;
+        member.join()?;
         Ok(member)
     }
 
@@ -159,83 +182,102 @@ struct StepDue {
     id: &'static str,
     /// What is asked of the gateway: *it* does so.
     asked: &'static str,
-    /// Whether it is left out where there are only tenths of a second.
-    takes_seconds: bool,
+    when: When,
     /// What was seen, or what was wrong with it.
     ask: fn(&Gateway) -> Result<String, RoomWrong>,
+}
+
+/// When a step is gone through.
+enum When {
+    Always,
+    /// Where there are more than tenths of a second.
+    Thorough,
+    /// On wires where who hasn't come in can say nothing. In NATS and RESP3 any connection may
+    /// speak in any room.
+    HasOutsiders,
+}
+
+impl When {
+    fn is_now(&self, depth: Depth, wire: Wire) -> bool {
+        match self {
+            When::Always => true,
+            When::Thorough => depth == Depth::Thorough,
+            When::HasOutsiders => matches!(wire, Wire::Frames | Wire::Mqtt { .. }),
+        }
+    }
 }
 
 const DUE: [StepDue; 12] = [
     StepDue {
         id: "join",
-        asked: "lets a member into a room, and sends its first words back",
-        takes_seconds: false,
-        ask: |at| at.member(at.new_room()).map(|_| "they came back".into()),
+        asked: "lets a member into a room, and tells it so",
+        when: When::Always,
+        ask: |at| at.member(at.new_room()).map(|_| "it did".into()),
     },
     StepDue {
         id: "echo",
         asked: "passes a message back to a member that is alone in its room",
-        takes_seconds: false,
+        when: When::Always,
         ask: echo,
     },
     StepDue {
         id: "members",
         asked: "passes a message on to all three members of a room, once, and to nobody else",
-        takes_seconds: false,
+        when: When::Always,
         ask: members,
     },
     StepDue {
         id: "order",
         asked: "passes 100 messages on in their order that come at once",
-        takes_seconds: false,
+        when: When::Always,
         ask: order,
     },
     StepDue {
         id: "cut",
         asked: "takes a message that comes in two pieces, cut at every byte",
-        takes_seconds: false,
+        when: When::Always,
         ask: cut,
     },
     StepDue {
         id: "bytes",
         asked: "takes a message that comes byte by byte",
-        takes_seconds: false,
+        when: When::Always,
         ask: byte_by_byte,
     },
     StepDue {
         id: "two-and-a-half",
         asked: "passes two messages on that come with the half of a third",
-        takes_seconds: false,
+        when: When::Always,
         ask: two_and_a_half,
     },
     StepDue {
         id: "binary",
         asked: "passes all bytes on as they were, those that look like lengths and joins too",
-        takes_seconds: false,
+        when: When::Always,
         ask: binary,
     },
     StepDue {
         id: "sizes",
         asked: "passes messages of 32 and of 65,535 bytes on",
-        takes_seconds: false,
+        when: When::Always,
         ask: sizes,
     },
     StepDue {
         id: "outside",
         asked: "passes nothing on of somebody who is in no room",
-        takes_seconds: false,
+        when: When::HasOutsiders,
         ask: outside,
     },
     StepDue {
         id: "leaving",
         asked: "goes on for the others when a member closes, or breaks off within a message",
-        takes_seconds: false,
+        when: When::Always,
         ask: leaving,
     },
     StepDue {
         id: "slow-reader",
         asked: "goes on for another room while a member reads nothing for 2 s",
-        takes_seconds: true,
+        when: When::Thorough,
         ask: slow_reader,
     },
 ];
@@ -265,7 +307,7 @@ fn members(at: &Gateway) -> Result<String, RoomWrong> {
 fn order(at: &Gateway) -> Result<String, RoomWrong> {
     let mut two: [RoomMember; 2] = at.members()?;
     let messages: Vec<String> = (0..AT_ONCE).map(|nth| format!("Message {nth}")).collect();
-    let frames: Vec<Vec<u8>> = messages.iter().map(|it| framed(it.as_bytes())).collect();
+    let frames: Vec<Vec<u8>> = messages.iter().map(|it| two[0].framed(it.as_bytes())).collect();
     two[0].send(&frames.concat())?;
     for member in &mut two {
         for message in &messages {
@@ -277,19 +319,21 @@ fn order(at: &Gateway) -> Result<String, RoomWrong> {
 
 fn cut(at: &Gateway) -> Result<String, RoomWrong> {
     let message = b"Message in pieces";
-    let frame = framed(message);
+    let whole = at.stranger(at.new_room()).framed(message).len();
     // Each on a connection of its own: what one leaves unread would be another's.
     let mut cuts = Vec::new();
-    for cut in 1..frame.len() {
+    for cut in 1..whole {
         let mut member = at.member(at.new_room())?;
-        member.send(&frame[..cut])?;
-        cuts.push((cut, member));
+        let mut frame = member.framed(message);
+        let rest = frame.split_off(cut);
+        member.send_part(&frame)?;
+        cuts.push((cut, member, rest));
     }
     sleep(at.apart());
-    for (cut, member) in &mut cuts {
-        member.send(&frame[*cut..])?;
+    for (_, member, rest) in &mut cuts {
+        member.send(rest)?;
     }
-    for (cut, member) in &mut cuts {
+    for (cut, member, _) in &mut cuts {
         member.has_to_hear(message).map_err(|wrong| of_cut(*cut, wrong))?;
     }
     Ok(format!("{} cuts", cuts.len()))
@@ -302,11 +346,13 @@ fn of_cut(cut: usize, wrong: RoomWrong) -> RoomWrong {
 
 fn byte_by_byte(at: &Gateway) -> Result<String, RoomWrong> {
     let mut two: [RoomMember; 2] = at.members()?;
-    let frame = framed(b"Message in bytes");
-    for byte in &frame {
-        two[0].send(&[*byte])?;
+    let frame = two[0].framed(b"Message in bytes");
+    let (last, before) = frame.split_last().expect("it has a message");
+    for byte in before {
+        two[0].send_part(&[*byte])?;
         sleep(Duration::from_millis(1));
     }
+    two[0].send(&[*last])?;
     for member in &mut two {
         member.has_to_hear(b"Message in bytes")?;
     }
@@ -315,9 +361,10 @@ fn byte_by_byte(at: &Gateway) -> Result<String, RoomWrong> {
 
 fn two_and_a_half(at: &Gateway) -> Result<String, RoomWrong> {
     let mut two: [RoomMember; 2] = at.members()?;
-    let third = framed(b"Message three");
+    let all = [&b"Message one"[..], b"Message two", b"Message three"];
+    let [first, second, third] = all.map(|message| two[0].framed(message));
     let (half, rest) = third.split_at(third.len() / 2);
-    two[0].send(&[&framed(b"Message one"), &framed(b"Message two"), half].concat())?;
+    two[0].send_part(&[&first, &second, half].concat())?;
     for member in &mut two {
         member.has_to_hear(b"Message one")?;
         member.has_to_hear(b"Message two")?;
@@ -332,8 +379,9 @@ fn two_and_a_half(at: &Gateway) -> Result<String, RoomWrong> {
 fn binary(at: &Gateway) -> Result<String, RoomWrong> {
     let mut two: [RoomMember; 2] = at.members()?;
     let all: Vec<u8> = [b'M'].into_iter().chain(0..=255).collect();
-    let joins = framed(&load::frames::joining(at.new_room()));
-    let lengths = [&b"M"[..], &[0, 1, 0, 0, 0xff, 0xff], &joins, &[0, 0]].concat();
+    let mut other = at.stranger(at.new_room());
+    let (joins, says) = (other.first_words(), other.framed(b"M"));
+    let lengths = [&b"M"[..], &[0, 1, 0, 0, 0xff, 0xff], &joins, &says, &[0, 0]].concat();
     for message in [&all, &lengths] {
         two[0].say(message)?;
         for member in &mut two {
@@ -360,8 +408,8 @@ fn sizes(at: &Gateway) -> Result<String, RoomWrong> {
 }
 
 fn outside(at: &Gateway) -> Result<String, RoomWrong> {
-    let [mut member] = at.members()?;
-    let mut outsider = at.outsider()?;
+    let room = at.new_room();
+    let (mut member, mut outsider) = (at.member(room)?, at.outsider(room)?);
     outsider.say(b"Message from outside")?;
     member.hears_nothing_for(at.quiet())?;
     outsider.hears_nothing_for(Duration::from_millis(1))?;
@@ -372,9 +420,9 @@ fn outside(at: &Gateway) -> Result<String, RoomWrong> {
 
 fn leaving(at: &Gateway) -> Result<String, RoomWrong> {
     let [mut stays, mut closes, mut breaks_off] = at.members()?;
-    let frame = framed(b"Message that never ends");
     for leaves in [&mut closes, &mut breaks_off] {
-        leaves.send(&frame[..frame.len() / 2])?;
+        let frame = leaves.framed(b"Message that never ends");
+        leaves.send_part(&frame[..frame.len() / 2])?;
     }
     drop(closes);
     breaks_off.reset()?;
@@ -402,7 +450,7 @@ fn slow_reader(at: &Gateway) -> Result<String, RoomWrong> {
     }
     let is_cut = slow.is_cut_within(CUT_WITHIN);
     let seen = if is_cut { "it was cut" } else { "it wasn't cut" };
-    match at.slow_reader {
+    match at.job.slow_reader {
         Some(promised) if is_cut != (promised == SlowReader::Cuts) => {
             let what = format!("{seen}, and its contender.toml says `slow_reader` otherwise");
             Err(RoomWrong::Message(what))
@@ -420,6 +468,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::sync::{Arc, Mutex};
+
+    use load::plan::rooms::Qos;
 
     use super::*;
 
@@ -529,18 +579,24 @@ mod tests {
         }
     }
 
+    const JOB: RoomsJob = RoomsJob { wire: Wire::Frames, slow_reader: None };
+
+    /// What goes over a connection of frames with this message.
+    fn framed(message: &[u8]) -> Vec<u8> {
+        Member::new(Wire::Frames, SEED, 0, 0).framed(message)
+    }
+
     /// What comes of one step with a gateway that has this fault.
     fn outcome(fault: Fault, step: &str) -> Result<String, RoomWrong> {
-        let (within, next_room) = (Duration::from_millis(300), Cell::new(FIRST_ROOM));
-        let (address, depth, stop) = (gateway(fault), Depth::Quick, &Stop::default());
-        let at = Gateway { address, slow_reader: None, depth, within, stop, next_room };
+        let (within, stop) = (Duration::from_millis(300), Stop::default());
+        let at = Gateway::new((gateway(fault), JOB), Depth::Quick, within, &stop);
         (DUE.iter().find(|due| due.id == step).expect("there is such a step").ask)(&at)
     }
 
     #[test]
     fn a_gateway_that_does_its_job_passes_every_step() {
         let mut told = 0;
-        let at = (gateway(Fault::None), None);
+        let at = (gateway(Fault::None), JOB);
         let steps = go_through(at, Depth::Quick, &Stop::default(), &mut |_| told += 1);
         let is_wrong = |it: &&ContractStep| it.wrong.is_some();
         assert_eq!(steps.iter().find(is_wrong), None);
@@ -569,9 +625,36 @@ mod tests {
         });
     }
 
+    /// Who reads of it has to know what to change at the broker.
+    #[test]
+    fn a_broker_that_refuses_the_subscription_is_told_in_one_sentence() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in [&b"\x20\x02\x00\x00"[..], b"\x90\x03\x00\x01\x80"] {
+                assert!(stream.read(&mut [0; 100]).unwrap() > 0);
+                stream.write_all(answer).unwrap();
+            }
+        });
+        let job = RoomsJob { wire: Wire::Mqtt { qos: Qos::AtMostOnce }, ..JOB };
+        let steps = go_through((address, job), Depth::Quick, &Stop::default(), &mut |_| {});
+        let wrong: Vec<&str> = steps.iter().filter_map(|it| it.wrong.as_deref()).collect();
+        assert_eq!((wrong.len(), steps.len(), steps[0].hung), (1, 1, false), "{steps:?}");
+        let sentence = "the broker refused the subscription to bakeoff/";
+        assert!(wrong[0].starts_with(sentence) && !wrong[0].contains('\n'), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_step_about_outsiders_is_left_out_where_there_are_none() {
+        let steps = |wire| DUE.iter().filter(|due| due.when.is_now(Depth::Thorough, wire)).count();
+        let mqtt = Wire::Mqtt { qos: Qos::AtLeastOnce };
+        assert_eq!([Wire::Frames, mqtt, Wire::Nats, Wire::Resp].map(steps), [12, 12, 11, 11]);
+    }
+
     #[test]
     fn who_lets_nobody_in_hangs_in_the_first_step_and_is_asked_nothing_else() {
-        let at = (gateway(Fault::Silent), None);
+        let at = (gateway(Fault::Silent), JOB);
         let steps = go_through(at, Depth::Quick, &Stop::default(), &mut |_| {});
         assert_eq!((steps.len(), steps[0].hung), (1, true), "{steps:?}");
     }

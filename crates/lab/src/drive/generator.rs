@@ -203,11 +203,13 @@ pub(super) fn deliveries(seen: &load::Outcome) -> Option<DeliveriesSeen> {
         ("out_of_order", &firsts.out_of_order),
         ("leaked", &firsts.leaked),
         ("wrong", &firsts.wrong),
+        ("confirmed_missing", &firsts.confirmed_missing),
         ("cut", &firsts.cut),
     ];
     let firsts = firsts.into_iter().filter_map(|(of, first)| {
         first.as_ref().map(|first| (of.to_string(), harmless(&first.what)))
     });
+    let confirms = heard.confirm.samples() > 0;
     Some(DeliveriesSeen {
         rooms: heard.rooms,
         joined: heard.joined,
@@ -219,6 +221,9 @@ pub(super) fn deliveries(seen: &load::Outcome) -> Option<DeliveriesSeen> {
         leaked: heard.leaked,
         wrong: heard.wrong,
         overdue: heard.overdue,
+        confirmed: confirms.then(|| heard.confirm.good.len()),
+        unconfirmed: heard.confirm.censored.len(),
+        confirmed_missing: heard.confirmed_missing,
         stamped: heard.stamped,
         unstamped: heard.unstamped,
         firsts: firsts.collect(),

@@ -19,6 +19,7 @@ use super::{Drive, DriveEnd, Driving, Outside, Passage, Readiness, Sign, WorkDri
 use crate::contract::room_member::RoomWrong;
 use crate::contract::rooms::join_once;
 use crate::place::Running;
+use crate::study::contender::GatewayWire;
 
 /// For how long robots are in their rooms before they say a word: by then a gateway has done what it
 /// does for who comes in.
@@ -29,15 +30,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The load generator, for gateways.
 #[derive(Debug, Clone, Copy)]
 pub struct RoomsDriver {
+    /// What they are spoken with.
+    pub wire: GatewayWire,
     /// Whether their documentation promises no more than that a message comes once at most.
     pub may_lose: bool,
-    /// Lines of code of the contender; `None` where its files couldn't be read.
+    /// Lines of code of the contender; `None` where it has none of its own, or they couldn't be
+    /// read.
     pub lines_of_code: Option<u64>,
 }
 
 impl WorkDriver for RoomsDriver {
     fn location(&self, address: SocketAddr) -> String {
-        format!("frames://{address}")
+        self.wire.url(address)
     }
 
     fn sign(&self) -> Sign {
@@ -45,7 +49,7 @@ impl WorkDriver for RoomsDriver {
     }
 
     fn ready(&self, on: &Running, stop: &Stop) -> Readiness {
-        match join_once(on, stop) {
+        match join_once(on, self.wire.wire(), stop) {
             Ok(()) => Readiness::Yes,
             Err(wrong @ RoomWrong::Message(_)) => Readiness::Wrong(wrong.to_string()),
             Err(
@@ -59,7 +63,7 @@ impl WorkDriver for RoomsDriver {
         on: &'a Running,
         what: &Drive,
     ) -> Result<Box<dyn Driving + 'a>, load::Error> {
-        let loading = Loading::prepare(on, what, load_plan(what, on.address)?)?;
+        let loading = Loading::prepare(on, what, load_plan(what, on.address, self.wire.wire())?)?;
         Ok(Box::new(Speaking { loading, on, driver: *self }))
     }
 }
@@ -68,14 +72,14 @@ impl WorkDriver for RoomsDriver {
 ///
 /// # Errors
 /// Where its setting isn't one of gateways.
-fn load_plan(what: &Drive, address: SocketAddr) -> Result<load::Plan, load::Error> {
+fn load_plan(what: &Drive, address: SocketAddr, wire: Wire) -> Result<load::Plan, load::Error> {
     let setting = &what.slot.setting;
     let number = |name: &str| {
         let number = setting.number(name).and_then(|it| u32::try_from(it).ok());
         let no = || load::Error::Plan(format!("the setting of robots has no `{name}`"));
         number.ok_or_else(no)
     };
-    let rooms = Rooms::plain(Wire::Frames, number(ROOM)?, number(MESSAGE_BYTES)?);
+    let rooms = Rooms::plain(wire, number(ROOM)?, number(MESSAGE_BYTES)?);
     let (authority, path) = (address.to_string(), String::new());
     Ok(load::Plan {
         work: Workload::Rooms(rooms),
@@ -191,13 +195,14 @@ mod tests {
             cpus: &[0],
             from: LoadFrom::Here,
         };
-        load_plan(&what, "127.0.0.1:1".parse().unwrap()).map_err(|error| error.to_string())
+        let plan = load_plan(&what, "127.0.0.1:1".parse().unwrap(), Wire::Nats);
+        plan.map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_setting_says_who_is_in_a_room_and_how_long_messages_are() {
         let plan = planned(&[(ROOM, 10), (CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap();
-        assert_eq!(plan.rooms(), Some(Rooms::plain(Wire::Frames, 10, 64)));
+        assert_eq!(plan.rooms(), Some(Rooms::plain(Wire::Nats, 10, 64)));
         assert_eq!((plan.connections, plan.seed), (60, 7));
         assert_eq!(plan.arrivals, load::plan::Arrivals::Constant(600.0));
         let why = planned(&[(CONNECTIONS, 60), (MESSAGE_BYTES, 64)]).unwrap_err();

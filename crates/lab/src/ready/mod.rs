@@ -15,7 +15,7 @@ use load::Stop;
 use result::plan::Version;
 
 use crate::environment;
-use crate::study::contender::{BUILD, Contender, Placeholders};
+use crate::study::contender::{BUILD, Contender, GatewayWire, Placeholders};
 use crate::study::digest;
 
 /// The exit code of a build that lacks something which `needs` can't name: a
@@ -110,6 +110,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         language: file.language.clone(),
         tier: file.tier,
         lighter_contract: contender.lighter_contract().map(str::to_string),
+        wire: (file.wire != GatewayWire::default()).then(|| file.wire.words().into()),
         remark: file.remark.clone(),
         versions: Vec::new(),
         sources: contender.sources().map(|(name, _)| name.to_string()).collect(),

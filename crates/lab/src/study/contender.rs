@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use load::plan::keys::{Dialect, Resp};
+use load::plan::rooms::{Qos, Wire};
 use result::plan::{BodyBytes, Setting, Tier, Value};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -100,6 +101,9 @@ pub struct ContenderFile {
     pub variant: BTreeMap<Spanned<String>, Variant>,
     /// What a store is spoken with.
     pub speaks: Option<Speaks>,
+    /// What a gateway is spoken with.
+    #[serde(default)]
+    pub wire: GatewayWire,
     /// What is promised of a store's writes, or of a gateway's messages and slow members.
     pub promises: Option<Promises>,
     /// Commands that tell a version: the program's name, and how to ask it.
@@ -138,6 +142,57 @@ impl Speaks {
         match self {
             Speaks::Redis => Dialect::Resp(Resp::default()),
             Speaks::Memcached => Dialect::MemcachedText,
+        }
+    }
+}
+
+/// What a gateway is spoken with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GatewayWire {
+    /// Frames, which the gateways of a study have whose authors wrote them for it.
+    #[default]
+    Frames,
+    /// MQTT 3.1.1 with QoS 0.
+    Mqtt,
+    /// MQTT 3.1.1 with QoS 1.
+    MqttQos1,
+    /// NATS.
+    Nats,
+    /// Publish and subscribe of RESP3.
+    Resp3,
+}
+
+impl GatewayWire {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            GatewayWire::Frames => "frames",
+            GatewayWire::Mqtt => "MQTT 3.1.1, QoS 0",
+            GatewayWire::MqttQos1 => "MQTT 3.1.1, QoS 1",
+            GatewayWire::Nats => "NATS",
+            GatewayWire::Resp3 => "RESP3",
+        }
+    }
+
+    /// The same, as the load generator has it.
+    pub fn wire(self) -> Wire {
+        match self {
+            GatewayWire::Frames => Wire::Frames,
+            GatewayWire::Mqtt => Wire::Mqtt { qos: Qos::AtMostOnce },
+            GatewayWire::MqttQos1 => Wire::Mqtt { qos: Qos::AtLeastOnce },
+            GatewayWire::Nats => Wire::Nats,
+            GatewayWire::Resp3 => Wire::Resp,
+        }
+    }
+
+    /// The server at this address, as `bakeoff load` has it.
+    pub fn url(self, address: SocketAddr) -> String {
+        match self {
+            GatewayWire::Frames => format!("frames://{address}"),
+            GatewayWire::Mqtt | GatewayWire::MqttQos1 => format!("mqtt://{address}"),
+            GatewayWire::Nats => format!("nats://{address}"),
+            GatewayWire::Resp3 => format!("redis://{address}?rooms"),
         }
     }
 }
@@ -210,6 +265,8 @@ pub struct Variant {
     /// What a reader of its figures has to know of it, in one sentence.
     #[serde(default, deserialize_with = "limits::remark")]
     pub remark: Option<String>,
+    /// What it is spoken with, where that is another wire.
+    pub wire: Option<GatewayWire>,
     /// What is promised with these flags; nothing, if it isn't said here.
     pub promises: Option<Promises>,
 }
@@ -315,6 +372,7 @@ impl Contender {
                 title: format!("{}, {}", own.title, variant.title),
                 remark: variant.remark.clone(),
                 promises: variant.promises.clone(),
+                wire: variant.wire.unwrap_or(own.wire),
                 ..own
             };
             file.environment.extend(variant.environment.clone());

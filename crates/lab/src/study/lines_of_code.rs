@@ -35,7 +35,8 @@ const LANGUAGES: [Comments; 4] = [
     Comments { endings: "hs lua", line: "--", block: None },
 ];
 
-/// The lines of code of a contender; `None` where its folders can't be read.
+/// The lines of code of a contender; `None` where it has no code, as somebody else's server that is
+/// only started, or its folders can't be read.
 pub(super) fn of(contender: &Contender) -> Option<u64> {
     let mut lines = 0;
     for folder in contender.folders() {
@@ -47,7 +48,7 @@ pub(super) fn of(contender: &Contender) -> Option<u64> {
             }
         }
     }
-    Some(lines)
+    (lines > 0).then_some(lines)
 }
 
 impl Comments {
@@ -123,5 +124,9 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         assert_eq!(of(&contender), Some(3));
+        for name in ["a.c", "src/b.c"] {
+            fs::remove_file(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(of(&contender), None, "whose code lies elsewhere has lines that nobody counted");
     }
 }

@@ -262,6 +262,7 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
     let configuration = html! { @for it in &contender.configuration { (file(it)) } };
     let configuration =
         (!contender.configuration.is_empty()).then_some(("configuration", configuration));
+    let wire = contender.wire.as_ref().map(|wire| ("wire", html! { (visible(wire)) }));
     let remark = contender.remark.as_ref().map(|remark| ("remark", prose(remark)));
     html! {
         h4 { (visible_name(&contender.title)) }
@@ -335,7 +336,7 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
                     @if contender.environment.is_empty() { "nothing set" }
                 },
             ),
-        ].into_iter().chain(configuration).chain(remark).collect()))
+        ].into_iter().chain(wire).chain(configuration).chain(remark).collect()))
     }
 }
 

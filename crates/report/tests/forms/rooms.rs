@@ -36,6 +36,24 @@ fn nothing_is_said_of_requests_or_answers_where_nobody_asks() {
     }
 }
 
+/// Who compares a broker with a gateway has to know that protocols are compared, too.
+#[test]
+fn who_speaks_what_is_told_where_wires_differ() {
+    let says = "Wires differ, so that a difference may be one of protocols: Hasty speaks NATS; Go, \
+                goroutines and Erlang/OTP gen_tcp speak frames.";
+    let forms = |run: &result::Run| {
+        let shown = terminal(run, Terminal { columns: 120, colour: false });
+        [shown, markdown(run), html(run)].map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let mut run = fixture::rooms();
+    assert!(forms(&run).iter().all(|form| !form.contains("Wires differ")));
+    run.contenders.iter_mut().find(|it| it.name == "hasty").unwrap().wire = Some("NATS".into());
+    for form in forms(&run) {
+        assert!(form.contains(says), "{form}");
+    }
+    assert!(csv(&run).contains(",NATS,"));
+}
+
 #[test]
 fn a_line_of_a_trial_has_what_is_of_gateways_alone() {
     let mut run = fixture::rooms();

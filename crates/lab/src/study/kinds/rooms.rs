@@ -52,13 +52,15 @@ impl Kind for RoomsKind {
     fn driver(&self, _: &Study, contender: &Contender) -> Box<dyn WorkDriver> {
         let promises = contender.file.promises.as_ref();
         let may_lose = promises.is_some_and(Promises::may_lose);
-        Box::new(RoomsDriver { may_lose, lines_of_code: lines_of_code::of(contender) })
+        let (wire, lines_of_code) = (contender.file.wire, lines_of_code::of(contender));
+        Box::new(RoomsDriver { wire, may_lose, lines_of_code })
     }
 
     fn contract(&self, _: &Study, contender: &Contender) -> Box<dyn Contract> {
         let promises = contender.file.promises.as_ref();
         let slow_reader = promises.and_then(|promises| promises.slow_reader);
-        Box::new(contract::rooms::RoomsJob { slow_reader })
+        let wire = contender.file.wire.wire();
+        Box::new(contract::rooms::RoomsJob { wire, slow_reader })
     }
 
     /// Robots come into their rooms, and are there for a while without a word.
