@@ -131,6 +131,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             warmup_s: 0.0,
             may_idle: false,
             cuts: 0,
+            scripts: Vec::new(),
             slots: Vec::new(),
         },
         trials,
@@ -142,6 +143,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         curves: Vec::new(),
         claims: Vec::new(),
         durability: Vec::new(),
+        scripts: Vec::new(),
     }
 }
 
