@@ -252,3 +252,19 @@ fn what_no_robots_can_do_is_refused_before_anything_starts() {
     assert_eq!(said.code, Some(2), "{said:?}");
     said.assert_complains(&["robots speak at a rate, whatever they hear"]);
 }
+
+/// Else a profile would seem to try what nobody can.
+#[test]
+fn scripts_are_refused_where_there_are_no_robots_and_where_one_is_named_twice() {
+    let lab = Lab::with_good();
+    lab.change_study("measure_s = 0.3", "measure_s = 0.3\nscripts = [\"storm\"]");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["they are for robots, by a driver with `protocol = \"rooms\"`"]);
+    let lab = Lab::of_gateways();
+    gateway(&lab, "honest");
+    lab.change_study("blocks = 1\n", "blocks = 1\nscripts = [\"slow\", \"slow\"]\n");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["this has to be a list of different scripts"]);
+}

@@ -60,7 +60,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
         let (end, ended) = mpsc::channel();
         let read = std::thread::scope(|scope| {
-            let watch = scope.spawn(|| watched(std::process::id() as i32, &ended));
+            let watch = scope.spawn(move || watched(std::process::id() as i32, &ended));
             std::thread::sleep(3 * READ_EVERY);
             drop(end);
             watch.join().unwrap()
