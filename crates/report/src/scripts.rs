@@ -17,7 +17,7 @@ pub const MEANING: &str = "Once for each gateway, before it was timed, a robot r
     seconds, and all robots ended at once and came back. Nobody is ranked by it.";
 /// The heads of the columns.
 pub const HEADS: [&str; 6] = [
-    "gateway",
+    "contender",
     "with a slow reader it",
     "its word",
     "the others meanwhile",

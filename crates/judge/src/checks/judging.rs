@@ -369,7 +369,11 @@ mod tests {
             trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
-        assert_eq!(findings.len(), CHECKS.len() - 5, "one word a check, but of cuts, scripts and hosts");
+        assert_eq!(
+            findings.len(),
+            CHECKS.len() - 5,
+            "one word a check, but of cuts, scripts and hosts"
+        );
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();

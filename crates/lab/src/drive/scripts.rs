@@ -40,15 +40,18 @@ const SLOW_FOR: Duration = Duration::from_secs(5);
 /// How long all goes on when it reads again.
 const SLOW_AFTER: Duration = Duration::from_secs(1);
 
+/// How long what it was owed is awaited then, if it doesn't come.
+const MISSING_AFTER: Duration = Duration::from_secs(5);
+
 /// When a storm strikes.
 const STORM_AT: Duration = Duration::from_secs(1);
 /// How long robots have to come back.
 const BACK_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a script takes at least, without starting and stopping, in seconds.
+/// How long a script takes with most gateways, without starting and stopping, in seconds.
 pub fn seconds(script: Script) -> f64 {
     let long = match script {
-        Script::Slow => WARMUP + SLOW_FROM + SLOW_FOR + SLOW_AFTER,
+        Script::Slow => WARMUP + SLOW_FROM + SLOW_FOR + SLOW_AFTER + MISSING_AFTER,
         Script::Storm => (WARMUP + STORM_AT + BACK_WITHIN) * StormEnding::ALL.len() as u32,
     };
     long.as_secs_f64()
@@ -101,6 +104,7 @@ fn slow_plan(plan: load::Plan) -> Result<load::Plan, Error> {
         connections: ROBOTS,
         until: Until::Elapsed(SLOW_FROM + SLOW_FOR + SLOW_AFTER),
         warmup: WARMUP,
+        timeout: MISSING_AFTER,
         ..plan
     })
 }
