@@ -103,10 +103,17 @@ impl FromStr for Passed {
 
 type Log = Arc<Mutex<Vec<Passed>>>;
 
+/// One in a room.
+struct Member {
+    address: SocketAddr,
+    stream: TcpStream,
+}
+
 /// What came on a connection.
 enum Came {
-    Joined { robot: TcpStream, room: u32, frame: Vec<u8> },
+    Joined { robot: Member, room: u32, frame: Vec<u8> },
     Said { room: u32, frame: Vec<u8>, arrived: u64 },
+    Left { room: u32, address: SocketAddr },
 }
 
 /// Relays until it is stopped.
@@ -127,18 +134,35 @@ pub fn run(arguments: &CalibrationRelayArguments) -> Result<(), String> {
         let (turns, record) = (turns.clone(), record.clone());
         std::thread::Builder::new()
             .stack_size(64 * 1024)
-            // A connection that ends is no concern of ours.
-            .spawn(move || hear(stream, &turns, &record).ok())
+            .spawn(move || attend(stream, &turns, &record).ok())
             .map_err(fail)?;
     }
     Ok(())
 }
 
-/// Reads frames from a connection until its end.
-fn hear(mut stream: TcpStream, turns: &Sender<Came>, record: &Log) -> io::Result<()> {
+/// Hears a connection until its end. Then it is in no room any more: a client may try for one robot
+/// whether anybody is let in.
+fn attend(stream: TcpStream, turns: &Sender<Came>, record: &Log) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut bytes = Vec::new();
+    let address = stream.peer_addr()?;
     let mut room = None;
+    let ended = hear(stream, address, &mut room, turns, record);
+    if let Some(room) = room {
+        // Without a relay there are no rooms.
+        let _ = turns.send(Came::Left { room, address });
+    }
+    ended
+}
+
+/// Reads frames from a connection until its end.
+fn hear(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    room: &mut Option<u32>,
+    turns: &Sender<Came>,
+    record: &Log,
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
     loop {
         let (count, arrived) = receive_stamped(&stream, &mut bytes)?;
         if count == 0 {
@@ -153,11 +177,12 @@ fn hear(mut stream: TcpStream, turns: &Sender<Came>, record: &Log) -> io::Result
             return answer(&mut stream, &page, 1);
         }
         while let Some(frame) = first_frame(&mut bytes) {
-            let came = match (&frame[2..], room) {
+            let came = match (&frame[2..], *room) {
                 (&[b'J', a, b, c, d], _) => {
                     let joined = u32::from_be_bytes([a, b, c, d]);
-                    room = Some(joined);
-                    Came::Joined { robot: stream.try_clone()?, room: joined, frame }
+                    *room = Some(joined);
+                    let robot = Member { address, stream: stream.try_clone()? };
+                    Came::Joined { robot, room: joined, frame }
                 }
                 (_, Some(room)) => Came::Said { room, frame, arrived },
                 (_, None) => return Err(io::ErrorKind::InvalidData.into()),
@@ -186,13 +211,13 @@ struct Relay {
 
 impl Relay {
     fn hand_on(&self, came: Receiver<Came>) {
-        let mut rooms: BTreeMap<u32, Vec<TcpStream>> = BTreeMap::new();
+        let mut rooms: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
         let mut free = 0;
         for came in came {
             match came {
                 Came::Joined { mut robot, room, frame } => {
                     // Who is gone by now is told nothing.
-                    let _ = robot.write_all(&frame);
+                    let _ = robot.stream.write_all(&frame);
                     rooms.entry(room).or_default().push(robot);
                 }
                 Came::Said { room, frame, arrived } => {
@@ -201,19 +226,22 @@ impl Relay {
                     free = passed.sent.last().copied().unwrap_or(free);
                     self.record.lock().unwrap_or_else(PoisonError::into_inner).push(passed);
                 }
+                Came::Left { room, address } => {
+                    rooms.entry(room).or_default().retain(|member| member.address != address);
+                }
             }
         }
     }
 
     /// Hands a frame to members, once the message before is done, at `free`.
-    fn hand_to(&self, to: &mut [TcpStream], frame: &[u8], arrived: u64, free: u64) -> Passed {
+    fn hand_to(&self, to: &mut [Member], frame: &[u8], arrived: u64, free: u64) -> Passed {
         let begun = arrived.max(free);
         let mut sent = Vec::with_capacity(to.len());
         for (nth, member) in (0..).zip(to) {
             sleep_until(begun + self.service + nth * self.gap);
             sent.push(now());
             // What a member that is gone misses is the client's affair.
-            let _ = member.write_all(frame);
+            let _ = member.stream.write_all(frame);
         }
         let message = &frame[2..];
         let intended = message.get(16..24).and_then(|bytes| bytes.try_into().ok());
@@ -264,7 +292,7 @@ mod tests {
         let address = crate::server::free_address().unwrap();
         let (service, gap) = (Duration::from_millis(20), Duration::from_millis(5));
         std::thread::spawn(move || run(&CalibrationRelayArguments { address, service, gap }));
-        let mut robots = [0, 1].map(|_| {
+        let join = || {
             let mut robot = loop {
                 if let Ok(robot) = TcpStream::connect(address) {
                     break robot;
@@ -276,7 +304,12 @@ mod tests {
             robot.read_exact(&mut joined).unwrap();
             assert_eq!(joined, join);
             robot
-        });
+        };
+        // Who has left is no member. The relay ends a connection once it is in no room.
+        let mut left = join();
+        left.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(left.read(&mut [0]).unwrap(), 0);
+        let mut robots = [join(), join()];
         let mut message = [0; 32];
         (message[1], message[23]) = (1, 9);
         robots[0].write_all(&frame(&message)).unwrap();
