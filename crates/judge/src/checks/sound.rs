@@ -11,6 +11,7 @@ use result::evidence::{
 use result::finding::Finding;
 use result::kind::Kind;
 use result::plan::{Contender, Cores, Pace, Slot};
+use result::scripts::ScriptsSeen;
 
 use super::check::{Check, RowSeen, TrialSeen};
 use super::{judge_load, judge_row};
@@ -337,6 +338,7 @@ pub(super) struct Field {
     pub(super) contenders: Vec<Contender>,
     pub(super) trials: Vec<Trial>,
     pub(super) classes: Option<Classes>,
+    pub(super) scripts: Option<ScriptsSeen>,
 }
 
 /// A sound comparison: six blocks of `a`, `b` with its twin, and `c`, which
@@ -355,7 +357,19 @@ pub(super) fn field() -> Field {
         trials.push(Trial { slot, started: String::new(), evidence, findings });
     }
     let contenders = ["a", "b", "c"].map(crate::samples::contender).to_vec();
-    Field { kind: Kind::Http, contenders, trials, classes: None }
+    Field { kind: Kind::Http, contenders, trials, classes: None, scripts: None }
+}
+
+/// Scripts of a contender that promises nothing, of which none was played.
+pub(super) fn scripts(contender: &str) -> ScriptsSeen {
+    ScriptsSeen {
+        contender: contender.into(),
+        promised: None,
+        may_lose: false,
+        promised_in: None,
+        slow: None,
+        storms: Vec::new(),
+    }
 }
 
 impl Field {
@@ -389,6 +403,7 @@ impl Field {
             trials: &trials,
             of_load: &judge_load(&self.contenders, &trials),
             classes: self.classes,
+            scripts: self.scripts.as_ref(),
         })
     }
 }

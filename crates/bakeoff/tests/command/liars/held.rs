@@ -113,6 +113,36 @@ pub const HELD: &[(&str, &[Held])] = &[
         ],
     ),
     (
+        "docs/checks/slow-reader.md",
+        &[
+            test(
+                "A contender that does something else than its file says is compared as what it isn't, so its figures are invalid.",
+                "what_a_gateway_does_with_a_slow_reader_is_held_to_its_promise",
+            ),
+            test(
+                "If others only waited, and for less than a second, that may have been a moment of the machine.",
+                "a_short_wait_of_others_alone_is_doubtful",
+            ),
+            test(
+                "If all came and memory didn't grow, it isn't known where the messages were.",
+                "what_all_came_was_buffered_if_memory_grew_by_half_of_it",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/storm.md",
+        &[
+            test(
+                "One that can't take all back in 5 s has a short listen queue, or does much for each that joins.",
+                "who_does_not_let_all_robots_back_after_a_storm_is_found",
+            ),
+            test(
+                "Then it doesn't do the job that it was timed at, so its figures are invalid.",
+                "what_is_not_in_order_after_a_storm_makes_the_figures_invalid",
+            ),
+        ],
+    ),
+    (
         "docs/checks/evictions.md",
         &[mistake("Values that a store says it threw away", "evicted-keys")],
     ),
