@@ -293,7 +293,6 @@ mod tests {
                 "evictions",
                 "keep-alive",
                 "own-account",
-                "hidden-tail",
                 "runtime",
                 "fresh-process"
             ]
