@@ -13,8 +13,8 @@ pub(super) const DELAYED_ACK: Check = Check {
     id: "delayed-ack",
     signal: "The share of answers that took 39 to 50 ms from the send of their request, beside those of 27 to 38 ms and of 52 to 63 ms; the share of its cores that the contender used.",
     threshold: "less than 5 % of the answers there, or more than a tenth of so many on one side of it, or half of the cores in use",
-    why: "A server may write the head and the body of an answer apart, without TCP_NODELAY. The body is then held back until the head is acknowledged (Nagle's algorithm). The client's kernel acknowledges after 40 ms if it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. To a robot in a room two messages that come soon after each other are as such a head and body. Work or a queue of that length would scatter more, and use the cores.",
-    fix: "Set TCP_NODELAY, or write head and body (of messages: all that waits for a member) at once, and measure again. If nothing changes, the contender waits for something else for so long.",
+    why: "A server may write the head and the body of an answer apart, without TCP_NODELAY. The body is then held back until the head is acknowledged (Nagle's algorithm). The client's kernel acknowledges after 40 ms if it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. So may be the bytes of a message to a robot after those of its length. Work or a queue of that length would scatter more, and use the cores.",
+    fix: "Set TCP_NODELAY, or write head and body at once, and measure again. If nothing changes, the contender waits for something else for so long.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 

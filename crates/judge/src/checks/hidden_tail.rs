@@ -122,9 +122,7 @@ impl Waits {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::sound::{
-        histogram, sound, word_after_load, word_if_any, word_of_a_gateway,
-    };
+    use super::super::sound::{histogram, sound, word_after_load, word_if_any, word_of_a_gateway};
     use super::*;
 
     #[test]

@@ -158,7 +158,8 @@ mod tests {
     use result::setting::Pace;
 
     use super::super::sound::{
-        load_of, of_one_request_each, sound, word_after, word_after_load, word_of_a_gateway, word_on,
+        load_of, of_one_request_each, sound, word_after, word_after_load, word_of_a_gateway,
+        word_on,
     };
     use super::*;
 

@@ -105,10 +105,7 @@ pub const HELD: &[(&str, &[Held])] = &[
     ),
     (
         "docs/checks/delayed-ack.md",
-        &[mistake(
-            "So only some deliveries take 40 ms, and the median may show nothing.",
-            "nagle",
-        )],
+        &[mistake("So only some deliveries take 40 ms, and the median may show nothing.", "nagle")],
     ),
     (
         "docs/checks/deliveries.md",

@@ -137,11 +137,11 @@ pub const OF_LARGE_ROOMS: [Liar; 1] = [liar(
     by("hidden-tail"),
 )];
 
-/// Of gateways with three in a room, for some seconds.
-pub const OF_ROOMS_OF_THREE: [Liar; 2] = [
+/// Of gateways with two in a room, for some seconds.
+pub const OF_PAIRS: [Liar; 2] = [
     liar(
         DELAYED_ACK,
-        "A gateway without `TCP_NODELAY` keeps the second one back until the timer runs out.",
+        "A gateway that writes the length of a message and the message apart, without `TCP_NODELAY`, keeps the message back until its length is acknowledged.",
         "waits-for-acks",
         by("delayed-ack"),
     ),
@@ -452,6 +452,6 @@ pub fn all() -> impl Iterator<Item = &'static Liar> {
     let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
     let stores = OF_READS.iter().chain(&OF_SEVERAL).chain(&OF_REMOVALS).chain(&OF_WRITES);
     let stores = stores.chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
-    let gateways = OF_ROOMS.iter().chain(&OF_LARGE_ROOMS).chain(&OF_ROOMS_OF_THREE);
+    let gateways = OF_ROOMS.iter().chain(&OF_LARGE_ROOMS).chain(&OF_PAIRS);
     servers.chain(programs).chain(stores).chain(&OF_CUTS).chain(gateways)
 }
