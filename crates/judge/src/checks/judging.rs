@@ -294,7 +294,6 @@ mod tests {
                 "evictions",
                 "keep-alive",
                 "own-account",
-                "hidden-tail",
                 "runtime",
                 "fresh-process"
             ]

@@ -241,6 +241,11 @@ pub(super) fn of_a_gateway() -> (Kind, (Slot, Evidence)) {
         messages_sent: 20_000,
         messages_received: 200_000,
         stamped: 200_000,
+        until_all_us: Percentiles {
+            count: 20_000,
+            histogram: histogram(&[(3_900, 19_800), (5_000, 200)]),
+            ..Percentiles::default()
+        },
         ..DeliveriesSeen::default()
     };
     (Kind::Rooms, (slot, Evidence { deliveries: Some(deliveries), ..evidence }))
