@@ -31,8 +31,8 @@ const ROBOTS: u32 = 10;
 const MEMBERS: u32 = 5;
 const MESSAGE_BYTES: u32 = 8 << 10;
 const DELIVERIES_PER_S: f64 = 4000.0;
-/// One robot in so many is slow, and one at least.
-const ONE_SLOW_IN: u32 = 100;
+/// Robots that are slow: one in a hundred, and one at least.
+const SLOW_ROBOTS: u32 = 1;
 /// By then others had 10,000 deliveries, as a 99th percentile takes.
 const SLOW_FROM: Duration = Duration::from_secs(3);
 /// For how long it reads nothing.
@@ -91,11 +91,7 @@ fn slow_plan(plan: load::Plan) -> Result<load::Plan, Error> {
     let rooms = Rooms {
         members: MEMBERS,
         message_bytes: MESSAGE_BYTES,
-        slow: Some(Slow {
-            robots: (ROBOTS / ONE_SLOW_IN).max(1),
-            from: SLOW_FROM,
-            until: SLOW_FROM + SLOW_FOR,
-        }),
+        slow: Some(Slow { robots: SLOW_ROBOTS, from: SLOW_FROM, until: SLOW_FROM + SLOW_FOR }),
         ..rooms_of(&plan)?
     };
     Ok(load::Plan {
