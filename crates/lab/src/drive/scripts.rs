@@ -32,7 +32,7 @@ const ROBOTS: u32 = 10;
 const MEMBERS: u32 = 5;
 const MESSAGE_BYTES: u32 = 8 << 10;
 const DELIVERIES_PER_S: f64 = 4000.0;
-/// So many of them are slow: one robot in a hundred, and one at least.
+/// Robots that are slow: one in a hundred, and one at least.
 const SLOW_ROBOTS: u32 = 1;
 /// By then others had 10,000 deliveries, as a 99th percentile takes.
 const SLOW_FROM: Duration = Duration::from_secs(3);
