@@ -1,5 +1,6 @@
 //! `proof truth`: latencies, rates and counts beside a server that knows its own.
 
+mod awake;
 pub mod calibration;
 mod figure;
 mod one_queue;
@@ -26,6 +27,7 @@ use crate::place::Place;
 use crate::report::Report;
 use crate::server::Server;
 use crate::tool::Tool;
+use crate::truth::awake::Awake;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::one_queue::QueueScope;
@@ -184,7 +186,12 @@ pub fn run(arguments: &TruthArguments, interrupt: &Interrupt) -> Result<bool, St
         Ok(()) => "before all other processes of this machine",
         Err(_) => "among the other processes of this machine, which show in the times",
     };
-    page.say(format!("Where: {}, {neighbours}.", bench.place.in_words()));
+    let awake = Awake::keep();
+    let sleep = match &awake {
+        Ok(_) => "Processors are kept from sleeping.".into(),
+        Err(why) => format!("Processors may sleep, and wake up late: {why}."),
+    };
+    page.say(format!("Where: {}, {neighbours}. {sleep}", bench.place.in_words()));
     let mut holds = true;
     if arguments.parts.contains(&Part::Records) {
         holds &= bench.records(rounds, &mut page)?;

@@ -54,7 +54,7 @@ impl QueueScope {
         utilisations: &[0.5, 0.8, 0.95],
         threads: &[1, 2, 4],
         backends: 2,
-        at_once: 12,
+        at_once: 6,
         seconds: 20.0,
         margin: Margin { share: 0.02, us: 100.0 },
     };
