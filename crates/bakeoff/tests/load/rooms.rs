@@ -156,7 +156,7 @@ fn each_lie_of_a_relay_is_counted_to_the_unit() {
 fn a_condition_that_never_holds_is_searched_for_down_to_few_robots() {
     let Some(relay) = Relay::start("sound", 1) else { return };
     let robots = ["--rooms", "10", "--members", "4", "--rate", "8k", "-d", "400ms"];
-    let line = [&[&*relay.url, "--find-connections", "p50 < 1ns"], &robots[..]].concat();
+    let line = [&[&*relay.url, "--find-connections", "p50 < 1us"], &robots[..]].concat();
     let said = support::search(&line);
     assert_eq!(said.code, 3, "{}", said.stderr);
     let found = &said.json["find_connections"];

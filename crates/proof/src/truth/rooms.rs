@@ -129,13 +129,14 @@ impl fmt::Display for RoomsCase {
 
 /// What a reader has to know of the table.
 pub const ABOUT: &str = "\
-Robots in rooms, and a relay that works on one message at a time, in the order in which they come. \
-It takes a constant time from a message's turn to its first member, and another one from each \
-member to the next. Robots speak evenly. *Used* is the share of what the relay can carry. Times are \
-given as *simulated → told by `bakeoff load`*: the simulation of one queue has the times at which \
-messages were due, and the time that the relay took for each in truth. *By the record* is the \
-largest difference between what is told and what the relay wrote down, of all percentiles. A case \
-that missed anything, a count among it, was measured once more, and that counts.";
+Robots in rooms, and a relay that works on one message at a time, in the order in which they \
+come. It takes a constant time from a message's turn to its first member, and another one from \
+each member to the next. Robots speak at random, so that it is an M/D/1 queue. *Used* is the \
+share of what the relay can carry. Times are given as *simulated → told by `bakeoff load`*: the \
+simulation of one queue has the times at which messages were due, and the time that the relay \
+took for each in truth. *By the record* is the largest difference between what is told and what \
+the relay wrote down, of all percentiles. A case that missed anything, a count among it, was \
+measured once more, and that counts.";
 
 const DELIVERY: &str = "delivery, ";
 const BY_RECORD: &str = "by the record, ";
@@ -188,7 +189,7 @@ fn start(
     let Layout { rooms, members, service_us, gap_us } = case.layout;
     let relay = relay::start(service_us, gap_us, cpus, bench.interrupt)?;
     let options = format!(
-        "--rooms {rooms} --members {members} --rate {} -d {}s --backend {}",
+        "--rooms {rooms} --members {members} --rate {} --arrivals poisson -d {}s --backend {}",
         case.rate(),
         scope.seconds,
         case.backend,
