@@ -43,7 +43,8 @@ fn who_speaks_what_is_told_where_wires_differ() {
                 goroutines and Erlang/OTP gen_tcp speak frames.";
     let forms = |run: &result::Run| {
         let shown = terminal(run, Terminal { columns: 120, colour: false });
-        [shown, markdown(run), html(run)].map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
+        [shown, markdown(run), html(run)]
+            .map(|it| it.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     let mut run = fixture::rooms();
     assert!(forms(&run).iter().all(|form| !form.contains("Wires differ")));
