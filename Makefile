@@ -40,7 +40,7 @@ test: ## install what is missing, lint, and run the tests (of contenders those o
 # Its own tests are those of the engines that this machine has.
 test-store := cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features
 
-mistakes: ## make every known mistake again, and see whether its check names it (a quarter of an hour)
+mistakes: ## make every known mistake again, and see whether its check names it (twenty minutes)
 	@setup/install mistakes
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all that could be made was caught, but not all could be made here.
@@ -83,7 +83,7 @@ check-servers: ## every contender that serves keeps its contract, and bears what
 	cargo test --locked -p bakeoff --test studies -- --ignored web:: gateway::
 	$(test-store) "$$($(store)/buildable | paste -sd,)"
 
-liars: ## servers, programs and stores that lie, each beside what is said to find it out, a line each (ten minutes; LIARS=del-keeps,once-wrong: these alone)
+liars: ## servers, programs, stores and gateways that lie, each beside what is said to find it out, a line each (ten minutes; LIARS=del-keeps,once-wrong: these alone)
 	@setup/install test
 	cargo test --locked -p bakeoff --test command liars:: -- --ignored --nocapture --test-threads=1
 

@@ -132,6 +132,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             warmup_s: 0.0,
             may_idle: false,
             cuts: 0,
+            scripts: Vec::new(),
             slots: Vec::new(),
         },
         trials,
@@ -143,6 +144,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         curves: Vec::new(),
         claims: Vec::new(),
         durability: Vec::new(),
+        scripts: Vec::new(),
     }
 }
 

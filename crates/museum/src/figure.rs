@@ -5,10 +5,10 @@ use histogram::median;
 use result::evidence::{Evidence, Percentiles};
 use result::figure::RATE;
 use result::outcome::Row;
-use result::plan::PaceKind;
 use result::{Run, Trial};
 
 use crate::mistake::Naive;
+use crate::verdict;
 
 /// Trials of which the best is taken.
 const BEST_OF: usize = 3;
@@ -58,6 +58,14 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
             let counted = median_of(sabotaged, response_p99, Figure::TimeUs);
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
+        Naive::P99OfOne => {
+            let until_all: fn(&Evidence) -> _ = |it| p99(&it.deliveries.as_ref()?.until_all_us);
+            let of_one = median_of(sabotaged, response_p99, Figure::TimeUs);
+            (of_one, median_of(sabotaged, until_all, Figure::TimeUs))
+        }
+        Naive::RateDue => {
+            (median_of(sabotaged, rate_due, a_second), median_of(sabotaged, rate, a_second))
+        }
         Naive::Winner => {
             let truth = ranked(clean).unwrap_or_else(|| winner(clean, median));
             (winner(sabotaged, median), truth)
@@ -90,6 +98,11 @@ fn rate(evidence: &Evidence) -> Option<f64> {
     let is_answer = |kind: &str| matches!(kind, "wrong_body" | "wrong_status");
     let wrong: u64 = work.errors.iter().filter(|it| is_answer(&it.kind)).map(|it| it.count).sum();
     Some(work.rate + wrong as f64 / work.seconds)
+}
+
+/// Deliveries that were due a second, whether they came or not.
+fn rate_due(evidence: &Evidence) -> Option<f64> {
+    Some(evidence.clients.first()?.sent as f64 / evidence.work.as_ref()?.seconds)
 }
 
 /// What a program says that it does a second.
@@ -132,7 +145,7 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
 /// What the ranks say, if there are any: nothing where an entry has none, since it may
 /// be before those that have one.
 fn ranked(run: &Run) -> Option<Figure> {
-    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
+    let rows: Vec<&Row> = verdict::rows(run).collect();
     if rows.iter().all(|row| row.rank(RATE).is_none()) {
         return None;
     }
@@ -151,7 +164,7 @@ fn ranked(run: &Run) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::Work;
+    use result::evidence::{ClientSide, DeliveriesSeen, Work};
     use result::outcome::Standing;
     use result::plan::{Cores, Setting, Slot};
 
@@ -195,6 +208,33 @@ mod tests {
             trial.evidence.work.as_mut().unwrap().own_seconds = Some(0.0);
         }
         assert_eq!(of(&run, &run, Naive::RateByOwnClock).0, Figure::None, "it stands still");
+    }
+
+    /// Both are of the run with the mistake: without it there is nothing to tell apart.
+    #[test]
+    fn of_rooms_what_one_member_waited_and_what_was_due_stand_beside_what_came_to_all() {
+        let mut run = run_of_ranks([None, None]);
+        run.study.figures = result::kind::Kind::Rooms.figures(Some(("delivery", "deliveries")));
+        let times = |us: u64| {
+            let mut times = histogram::empty();
+            times.record(us * 1_000).unwrap();
+            Percentiles { histogram: histogram::text::encode(&times), ..Percentiles::default() }
+        };
+        for trial in &mut run.trials {
+            trial.evidence.work.as_mut().unwrap().response_us = times(400);
+            trial.evidence.clients = vec![ClientSide { sent: 250, ..ClientSide::default() }];
+            let until_all_us = times(90_000);
+            let seen = DeliveriesSeen { until_all_us, ..DeliveriesSeen::default() };
+            trial.evidence.deliveries = Some(seen);
+        }
+        let clean = run_of_ranks([None, None]);
+        let told = |rate| Figure::Rate(rate, "deliveries/s".into());
+        assert_eq!(of(&run, &clean, Naive::RateDue), (told(250.0), told(200.0)));
+        let (Figure::TimeUs(of_one), Figure::TimeUs(of_all)) = of(&run, &clean, Naive::P99OfOne)
+        else {
+            panic!("both are times")
+        };
+        assert!((of_one - 400.0).abs() < 1.0 && (of_all - 90_000.0).abs() < 100.0);
     }
 
     fn true_figure(naive: Naive, ranks: [Option<u32>; 2]) -> Figure {

@@ -263,6 +263,11 @@ pub enum Naive {
     /// The same, of a server that stalls: the true one counts waits by the time
     /// that they took.
     P99OfStalls,
+    /// The 99th percentile of what one member of a room waits for a message, as the sender for its
+    /// own: the true one is until all members have it.
+    P99OfOne,
+    /// Deliveries a second, as whoever says the messages counts them: the true ones came.
+    RateDue,
     /// The longest time to connect.
     LongestConnect,
     /// Connections established at once.

@@ -76,11 +76,17 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     Seen { caught, alarms, disturbed, also: right.first().map(|alarm| alarm.check.clone()) }
 }
 
+/// The rows that a mistake shows in: of contenders that do what they can, or, where they pass
+/// messages on, of those that are offered one rate.
+pub(crate) fn rows(run: &Run) -> impl Iterator<Item = &Row> {
+    let pace = if run.study.kind.passes_on() { PaceKind::Equal } else { PaceKind::Free };
+    run.outcomes_at(pace).flat_map(|outcome| &outcome.rows)
+}
+
 /// The row of the contender that the run names first.
 fn row(run: &Run) -> Result<&Row, String> {
     let first = run.contenders.first().map(|it| it.name.as_str()).unwrap_or_default();
-    let mut rows = run.outcomes_at(PaceKind::Free).flat_map(|outcome| &outcome.rows);
-    rows.find(|row| row.contender == first).ok_or_else(|| {
+    rows(run).find(|row| row.contender == first).ok_or_else(|| {
         let failure = run.trials.iter().find_map(|it| it.evidence.process.failure.as_ref());
         let why = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
         format!("no trial got as far as load{why}")
@@ -114,7 +120,7 @@ fn by_check(run: &Run, id: &str) -> Result<String, String> {
 
 /// All are ranked, and none before another.
 fn by_tie(run: &Run) -> Result<String, String> {
-    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
+    let rows: Vec<&Row> = rows(run).collect();
     if rows.len() < 2 {
         return Err("fewer than two entries were measured".into());
     }
@@ -174,9 +180,8 @@ fn of_what_survived(clean: &Run, by: &CaughtBy) -> Option<Alarm> {
 
 /// What speaks against any figure of a run.
 fn alarms(run: &Run) -> Vec<Alarm> {
-    let rows = run.outcomes_at(PaceKind::Free).flat_map(|outcome| &outcome.rows);
     let mut alarms: Vec<Alarm> = Vec::new();
-    for row in rows {
+    for row in rows(run) {
         let against = row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect);
         alarms.extend(against.map(|finding| Alarm {
             contender: row.contender.clone(),
@@ -196,8 +201,9 @@ fn alarms(run: &Run) -> Vec<Alarm> {
 #[cfg(test)]
 pub(crate) mod tests {
     use result::evidence::{Evidence, Place};
+    use result::kind::Kind;
     use result::outcome::{Estimate, Outcome, Standing};
-    use result::plan::{Cores, Setting, Slot};
+    use result::plan::{Cores, Pace, Setting, Slot};
     use result::{Run, Trial};
 
     use super::*;
@@ -430,6 +436,22 @@ pub(crate) mod tests {
             "a wasn't ranked: no noise floor; b wasn't ranked: the figures are invalid"
         );
         assert_eq!(why(&[(Some(1), None)]), "fewer than two entries were measured");
+    }
+
+    /// Else no mistake of gateways would be caught, and each set-up without it be clean.
+    #[test]
+    fn gateways_are_looked_at_under_the_rate_that_all_are_offered() {
+        let at_a_rate = |verdict| {
+            let mut run = run(vec![row_of("a", &[("deliveries", verdict)])]);
+            run.study.kind = Kind::Rooms;
+            run.outcomes[0].setting.pace = Pace::Fixed { per_s: 1_000 };
+            run
+        };
+        let expect = expecting("{ check = 'deliveries' }", "");
+        let (lying, sound) = (at_a_rate(Verdict::Invalid), at_a_rate(Verdict::Valid));
+        assert!(of(&lying, &sound, &expect).is_caught());
+        assert!(!of(&sound, &sound, &expect).is_caught());
+        assert!(!of(&lying, &lying, &expect).is_caught(), "a false alarm");
     }
 
     /// Else the museum would pass where nobody may cut stores off.

@@ -15,8 +15,9 @@
 //! - `sections`, `standing`, `figures`: the order of tables, ranks and shares in them, and which
 //!   figures they have;
 //! - `findings`, `missing`, `repeated`: what is against figures, who has none, what was made again;
-//! - `claims`, `survived`, `rate_by_loss`, `then_and_now`: what was claimed, what stores kept where
-//!   they were cut off, what that costs, published figures beside today's;
+//! - `claims`, `survived`, `rate_by_loss`, `scripts`, `then_and_now`: what was claimed, what stores
+//!   kept where they were cut off, what that costs, what gateways did with robots that aren't usual,
+//!   published figures beside today's;
 //! - `client_hosts`: the hosts that load came from;
 //! - `latency`, `curve`, `trials`: percentiles, maxima and counts over trials;
 //! - `units`, `words`, `list`, `distinct`: numbers, sentences, lists, and names that stay apart.
@@ -48,6 +49,7 @@ mod names;
 mod notes;
 mod rate_by_loss;
 mod repeated;
+mod scripts;
 mod sections;
 mod standing;
 mod survived;

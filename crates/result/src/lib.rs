@@ -25,6 +25,7 @@ pub mod kind;
 pub mod outcome;
 pub mod plan;
 pub mod sampled;
+pub mod scripts;
 pub mod setting;
 pub mod shell;
 
@@ -112,6 +113,9 @@ pub struct Run {
     /// What stores kept of what they acknowledged; empty where nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub durability: Vec<durability::Durability>,
+    /// What gateways did where robots don't do what is usual; empty where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<scripts::ScriptsSeen>,
     /// What became of the study's claims, in its order.
     #[serde(default)]
     pub claims: Vec<outcome::ClaimOutcome>,
@@ -122,6 +126,11 @@ impl Run {
     pub fn classes(&self, contender: &str) -> Option<durability::Classes> {
         let seen = self.durability.iter().find(|it| it.contender == contender)?;
         Some(seen.classes())
+    }
+
+    /// What a gateway did in scripts; `None` where none was played with it.
+    pub fn scripts(&self, contender: &str) -> Option<&scripts::ScriptsSeen> {
+        self.scripts.iter().find(|it| it.contender == contender)
     }
 
     /// A contender's row under a setting.
@@ -163,6 +172,9 @@ pub struct Spent {
     /// Stores cut off, and read back.
     #[serde(default)]
     pub cuts_s: f64,
+    /// Scripts played with gateways.
+    #[serde(default)]
+    pub scripts_s: f64,
     /// Stores filled with keys before the load.
     #[serde(default)]
     pub fill_s: f64,
@@ -179,9 +191,11 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Seconds that were neither load nor trials with a second client nor cuts: the lab's own.
+    /// Seconds that were neither load nor trials with a second client nor cuts nor scripts: the
+    /// lab's own.
     pub fn overhead_s(&self) -> f64 {
-        self.whole_s - self.window_s - self.warmup_s - self.second_client_s - self.cuts_s
+        let of_trials = self.window_s + self.warmup_s + self.second_client_s;
+        self.whole_s - of_trials - self.cuts_s - self.scripts_s
     }
 }
 

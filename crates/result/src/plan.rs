@@ -413,6 +413,9 @@ pub struct Plan {
     /// How often each store is cut off in each way before it is timed.
     #[serde(default)]
     pub cuts: u32,
+    /// The scripts that are played with each gateway before it is timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<Script>,
     /// All trials, in order, with the A/A pairs of classes once these are known; then those that
     /// were added for another A/A pair, each of which is made at the end of its block.
     pub slots: Vec<Slot>,
@@ -424,6 +427,16 @@ impl Plan {
     pub fn warmup_s_of(&self, contender: &Contender) -> f64 {
         self.warmup_s.max(contender.warmup_s)
     }
+}
+
+/// What is played once with a gateway's robots, beside trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Script {
+    /// A few robots read nothing for some time.
+    Slow,
+    /// All robots end at once and come back: once by closing, once by breaking off.
+    Storm,
 }
 
 /// One planned trial.

@@ -3,6 +3,7 @@
 use result::evidence::DeliveriesSeen;
 use result::figure::{CPU_US, LINES_OF_CODE, P50_US, ROBOT_BYTES};
 use result::finding::{Finding, Verdict};
+use result::scripts::{Played, SlowReader, SlowReaderSeen};
 use result::{Run, State};
 
 use crate::fixture::{Lab, Said, skipped};
@@ -12,8 +13,13 @@ const GATEWAY: (&str, &str) = ("gateway.py", include_str!("../fixture/gateway.py
 
 /// It as a contender, in this mode.
 pub fn gateway(lab: &Lab, mode: &str) {
+    gateway_that(lab, mode, "");
+}
+
+/// The same that makes these promises.
+fn gateway_that(lab: &Lab, mode: &str, promises: &str) {
     let run = lab.python(&format!("studies/s/{mode}"), GATEWAY, mode);
-    lab.contender(mode, &run, "needs = { python3 = \"python3\" }");
+    lab.contender(mode, &run, &format!("needs = {{ python3 = \"python3\" }}\n{promises}"));
 }
 
 /// What a check says of a contender.
@@ -100,9 +106,8 @@ fn a_gateway_that_breaks_what_rooms_are_for_is_found_by_what_it_did() {
 #[test]
 fn what_is_promised_at_most_once_may_be_missing_and_is_told() {
     let lab = Lab::of_gateways();
-    let run = lab.python("studies/s/drops-some", GATEWAY, "drops-some");
     let promises = "[promises]\ndelivery = \"at_most_once\"\nsource = \"the test\"";
-    lab.contender("drops-some", &run, &format!("needs = {{ python3 = \"python3\" }}\n{promises}"));
+    gateway_that(&lab, "drops-some", promises);
     let said = lab.bakeoff(&["run", "s"]);
     if said.is_absent() {
         return skipped("skipped", said.stderr.trim_end());
@@ -111,6 +116,104 @@ fn what_is_promised_at_most_once_may_be_missing_and_is_told() {
     let found = finding(&run, "drops-some", "deliveries");
     assert_eq!(found.verdict, Verdict::Suspect, "{found:?}");
     lab.assert_nothing_is_left();
+}
+
+/// A run of these modes that promise this with a slow reader, which is played with each, unless they
+/// can't be had here.
+fn with_a_slow_reader(modes: &[(&str, &str)]) -> Option<Run> {
+    let lab = Lab::of_gateways();
+    lab.change_study("blocks = 1\n", "blocks = 1\nscripts = [\"slow\"]\n");
+    for (mode, promised) in modes {
+        let promises = format!("[promises]\nslow_reader = \"{promised}\"\nsource = \"the test\"");
+        gateway_that(&lab, mode, &promises);
+    }
+    let said = lab.bakeoff(&["run", "s"]);
+    if said.is_absent() {
+        skipped("skipped", said.stderr.trim_end());
+        return None;
+    }
+    lab.assert_nothing_is_left();
+    let report = lab.bakeoff(&["report", "--full", "runs/latest"]);
+    assert!(report.stdout.contains("What becomes of a slow reader"), "{report:?}");
+    assert!(said.stderr.contains("scripts before it is timed"), "{said:?}");
+    Some(lab.run())
+}
+
+fn slow<'a>(run: &'a Run, gateway: &str) -> &'a SlowReaderSeen {
+    run.scripts(gateway).and_then(|seen| seen.slow_seen()).unwrap_or_else(|| panic!("{gateway}"))
+}
+
+/// That this was seen, and what follows for a promise. Others may have to wait on a busy machine as
+/// well, which is the worst word.
+fn assert_does(run: &Run, gateway: &str, does: SlowReader, verdict: Verdict) {
+    let (seen, found) = (slow(run, gateway), finding(run, gateway, "slow-reader"));
+    assert!([Some(does), Some(SlowReader::Blocks)].contains(&seen.word), "{gateway}: {seen:?}");
+    let verdict = if seen.word == Some(does) { verdict } else { Verdict::Invalid };
+    assert_eq!(found.verdict, verdict, "{gateway}: {found:?}");
+    assert_eq!((seen.robots, seen.slow, seen.others_cut), (10, 1, 0), "{gateway}: {seen:?}");
+    assert!(seen.owed_bytes > 10_000_000, "{gateway}: {seen:?}");
+}
+
+/// Else one that keeps everything would be compared as one that has a bound.
+#[test]
+fn what_a_gateway_does_with_a_slow_reader_is_held_to_its_promise() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let modes = [("honest", "cuts"), ("drops-slow", "cuts")];
+            let Some(run) = with_a_slow_reader(&modes) else { return };
+            assert_does(&run, "honest", SlowReader::Cuts, Verdict::Valid);
+            assert_eq!(slow(&run, "honest").cut, 1);
+            assert_does(&run, "drops-slow", SlowReader::Drops, Verdict::Invalid);
+            let seen = slow(&run, "drops-slow");
+            assert!(seen.cut == 0 && seen.missing > 0 && seen.came > 0, "{seen:?}");
+            assert_eq!(seen.owed, seen.came + seen.missing);
+        });
+        scope.spawn(|| {
+            let modes = [("buffers-slow", "buffers"), ("blocks-slow", "cuts")];
+            let Some(run) = with_a_slow_reader(&modes) else { return };
+            assert_does(&run, "buffers-slow", SlowReader::Buffers, Verdict::Valid);
+            let seen = slow(&run, "buffers-slow");
+            assert!(seen.owed == seen.came && seen.was_kept_in_memory(), "{seen:?}");
+            assert_does(&run, "blocks-slow", SlowReader::Blocks, Verdict::Invalid);
+            let found = finding(&run, "blocks-slow", "slow-reader");
+            assert!(found.says.starts_with("It promises to cut a slow reader. "), "{found:?}");
+        });
+    });
+}
+
+/// Else a gateway that takes half of the players back is ranked as one that takes all.
+#[test]
+fn who_does_not_let_all_robots_back_after_a_storm_is_found() {
+    std::thread::scope(|scope| {
+        scope.spawn(|| after_storms("honest", 20, Verdict::Valid, "all in"));
+        scope.spawn(|| after_storms("locks-out", 10, Verdict::Suspect, "10 away"));
+    });
+}
+
+/// That so many of 20 robots come back to a gateway, after each way to end, and what follows.
+fn after_storms(mode: &str, back: u32, verdict: Verdict, told: &str) {
+    let lab = Lab::of_gateways();
+    lab.change_study("blocks = 1\n", "blocks = 1\nscripts = [\"storm\"]\n");
+    gateway(&lab, mode);
+    let said = lab.bakeoff(&["run", "s"]);
+    if said.is_absent() {
+        return skipped("skipped", said.stderr.trim_end());
+    }
+    lab.assert_nothing_is_left();
+    let run = lab.run();
+    let storms = &run.scripts(mode).unwrap().storms;
+    assert_eq!(storms.len(), 2, "{storms:?}");
+    for storm in storms {
+        let Played::Seen(seen) = &storm.after else { panic!("{mode}: {storm:?}") };
+        assert_eq!((seen.ended, seen.back), (20, back), "{mode}: {seen:?}");
+        assert_eq!(seen.all_back_s.is_some(), back == 20, "{mode}: {seen:?}");
+        assert!(seen.memory_max_bytes > Some(0), "{mode}: {seen:?}");
+    }
+    let found = finding(&run, mode, "storm");
+    assert_eq!(found.verdict, verdict, "{mode}: {found:?}");
+    assert!(run.spent.scripts_s > 10.0, "{:?}", run.spent);
+    let report = lab.bakeoff(&["report", "--full", "runs/latest"]);
+    assert!(report.stdout.contains(told), "{report:?}");
 }
 
 #[test]
@@ -152,4 +255,20 @@ fn what_no_robots_can_do_is_refused_before_anything_starts() {
     let said = lab.bakeoff(&["run", "s"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     said.assert_complains(&["robots speak at a rate, whatever they hear"]);
+}
+
+/// Else a profile would seem to try what nobody can.
+#[test]
+fn scripts_are_refused_where_there_are_no_robots_and_where_one_is_named_twice() {
+    let lab = Lab::with_good();
+    lab.change_study("measure_s = 0.3", "measure_s = 0.3\nscripts = [\"storm\"]");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["they are for robots, by a driver with `protocol = \"rooms\"`"]);
+    let lab = Lab::of_gateways();
+    gateway(&lab, "honest");
+    lab.change_study("blocks = 1\n", "blocks = 1\nscripts = [\"slow\", \"slow\"]\n");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["this has to be a list of different scripts"]);
 }

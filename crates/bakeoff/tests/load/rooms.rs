@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::Value;
 
 use crate::skipped::skipped;
-use crate::support::{Said, backends, bakeoff_load, load};
+use crate::support::{self, Said, backends, bakeoff_load, load};
 
 /// A relay that does what its mode says each so many messages.
 struct Relay {
@@ -148,6 +148,28 @@ fn each_lie_of_a_relay_is_counted_to_the_unit() {
                 });
             }
         });
+    }
+}
+
+/// Else the number of robots that a server holds would be one at which it doesn't.
+#[test]
+fn a_condition_that_never_holds_is_searched_for_down_to_few_robots() {
+    let Some(relay) = Relay::start("sound", 1) else { return };
+    let robots = ["--rooms", "10", "--members", "4", "--rate", "8k", "-d", "400ms"];
+    let line = [&[&*relay.url, "--find-connections", "p50 < 1ns"], &robots[..]].concat();
+    let said = support::search(&line);
+    assert_eq!(said.code, 3, "{}", said.stderr);
+    let found = &said.json["find_connections"];
+    assert!(found["holds"].is_null(), "{found}");
+    let steps = found["steps"].as_array().unwrap();
+    assert_eq!((&steps[0]["robots"], &steps[0]["offered_rate"]), (&40.into(), &8_000.0.into()));
+    // A step has 100 deliveries and more. Each robot has as many as any other, and rooms are whole.
+    assert_eq!(found["fails"]["robots"], 4, "{found}");
+    for step in steps {
+        let robots = step["robots"].as_u64().unwrap();
+        assert_eq!(robots % 4, 0, "{step}");
+        assert_ne!(step["verdict"], "holds", "{step}");
+        assert_eq!(step["offered_rate"].as_f64(), Some(200.0 * robots as f64), "{step}");
     }
 }
 

@@ -6,6 +6,7 @@ use result::evidence::{ClientSide, DeliveriesSeen, Evidence, StoreSeen, Work};
 use result::finding::{Finding, Verdict};
 use result::kind::Kind;
 use result::plan::{Contender, Pace, Slot};
+use result::scripts::ScriptsSeen;
 
 /// One check.
 #[derive(Debug)]
@@ -85,6 +86,8 @@ pub(crate) struct RowSeen<'a> {
     pub(crate) of_load: &'a [Finding],
     /// What is known of its class, where it was cut off.
     pub(crate) classes: Option<Classes>,
+    /// What it did in scripts, where some were played with it.
+    pub(crate) scripts: Option<&'a ScriptsSeen>,
 }
 
 /// A check's word.

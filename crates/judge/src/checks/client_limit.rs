@@ -266,6 +266,7 @@ mod tests {
 
     use super::super::sound::{
         at_half_of_its_maximum, load_of, on_hosts, sound, word_after, word_after_load,
+        word_of_a_gateway,
     };
     use super::*;
 
@@ -283,6 +284,21 @@ mod tests {
         let word = with(0.97);
         assert_eq!(word.value, "97.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %");
         assert!(word.says.ends_with("what the server can do isn't known."), "{word:?}");
+    }
+
+    /// Else the robots' own processor would be a gateway's times.
+    #[test]
+    fn busy_robots_cast_doubt_though_their_gateway_has_time_to_spare() {
+        let with = |share| {
+            word_of_a_gateway(&CLIENT_LIMIT, |evidence| {
+                evidence.server_cpu_s = Some(0.4);
+                evidence.clients[0].busy_share = vec![share];
+            })
+            .verdict
+        };
+        assert_eq!(with(0.8), Verdict::Valid, "a gateway waits for what is said");
+        assert_eq!(with(0.9), Verdict::Suspect);
+        assert_eq!(with(0.98), Verdict::Invalid);
     }
 
     #[test]

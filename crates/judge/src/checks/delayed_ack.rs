@@ -13,7 +13,7 @@ pub(super) const DELAYED_ACK: Check = Check {
     id: "delayed-ack",
     signal: "The share of answers that took 39 to 50 ms from the send of their request, beside those of 27 to 38 ms and of 52 to 63 ms; the share of its cores that the contender used.",
     threshold: "less than 5 % of the answers there, or more than a tenth of so many on one side of it, or half of the cores in use",
-    why: "A server may write the head and the body of an answer apart, without TCP_NODELAY. The body is then held back until the head is acknowledged (Nagle's algorithm). The client's kernel acknowledges after 40 ms if it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. Work or a queue of that length would scatter more, and use the cores.",
+    why: "A server may write the head and the body of an answer apart, without TCP_NODELAY. The body is then held back until the head is acknowledged (Nagle's algorithm). The client's kernel acknowledges after 40 ms if it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. So may be the bytes of a message to a robot after those of its length. Work or a queue of that length would scatter more, and use the cores.",
     fix: "Set TCP_NODELAY, or write head and body at once, and measure again. If nothing changes, the contender waits for something else for so long.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
@@ -54,7 +54,7 @@ mod tests {
     use histogram::Histogram;
     use result::finding::{Finding, Verdict};
 
-    use super::super::sound::word_after;
+    use super::super::sound::{word_after, word_of_a_gateway};
     use super::*;
 
     /// The word where this many of 1,000 answers took 43 ms, and the contender so many CPU
@@ -77,6 +77,19 @@ mod tests {
         assert_eq!(with(50, Some(0.04)).verdict, Verdict::Suspect);
         assert_eq!(with(49, Some(0.04)).verdict, Verdict::Valid);
         assert_eq!(with(1_000, None).verdict, Verdict::Suspect, "whether it worked isn't known");
+    }
+
+    /// Else Nagle's algorithm would be taken for what a gateway costs.
+    #[test]
+    fn deliveries_at_40_ms_of_an_idle_gateway_cast_doubt() {
+        let word = word_of_a_gateway(&DELAYED_ACK, |evidence| {
+            evidence.server_cpu_s = Some(0.04);
+            let times = super::super::sound::histogram(&[(400, 750), (43_000, 250)]);
+            evidence.work.as_mut().unwrap().service_us.histogram = times;
+        });
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "25.0 % of the deliveries at 40 to 50 ms");
+        assert!(word.says.starts_with("Deliveries seem to have waited"), "{word:?}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Does a percentile hide a stall?
+//! Does a percentile hide a stall, or somebody who always waits?
 
 use histogram::Histogram;
-use result::evidence::Percentiles;
+use result::evidence::{DeliveriesSeen, Percentiles};
 
 use super::check::{Check, Load, Scope, Word, percent};
 
-/// A wait is a stall if it is so many times the 99th percentile.
+/// A wait is a stall if it is so many times the 99th percentile. So long is half of the messages'
+/// wait for the last of their rooms, if that is hidden.
 const TIMES_P99: f64 = 10.0;
 /// Shorter ones, in µs, are a scheduler's turns.
 const STALL_MIN_US: f64 = 10_000.0;
@@ -16,12 +17,15 @@ const NS_A_US: f64 = 1_000.0;
 
 pub(super) const HIDDEN_TAIL: Check = Check {
     id: "hidden-tail",
-    signal: "In a closed loop: the share of all waiting time that went into answers of more than 10 ms and more than ten times the 99th percentile. Beside it, how long the client itself was kept from looking for answers.",
-    threshold: "less than 5 % of the time",
-    why: "In a closed loop a server that stands still is asked nothing meanwhile. So a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time, it shows: a user comes at any moment, and meets a stall as often as stalls take time. A sound server has few answers that take ten times the 99th percentile. They take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once). Hiccups of a scheduler or a host are shorter than 10 ms, or rare.",
-    fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
+    signal: "In a closed loop: the share of all waiting time that went into answers of more than 10 ms and more than ten times the 99th percentile. Beside it, how long the client itself was kept from looking for answers. Of robots in rooms: the time until all members had a message, for half of the messages, beside the 99th percentile of delivery.",
+    threshold: "less than 5 % of the time; of rooms no more than 10 ms, or ten times the 99th percentile",
+    why: "In a closed loop a server that stands still is asked nothing meanwhile. So a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time, it shows: a user comes at any moment, and meets a stall as often as stalls take time. A sound server has few answers that take ten times the 99th percentile. They take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once). Hiccups of a scheduler or a host are shorter than 10 ms, or rare. In a room of hundreds, one member who always waits has less than a hundredth of the deliveries, so that no percentile of them shows it. The sender's own wait doesn't show it either, unless that member speaks. But each message waits for that member, since it has reached its room when the last one has it.",
+    fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts. Of rooms: look at the time until all have a message.",
     // In an open loop response times count from when requests were due.
     scope: Scope::Moment(|seen, _| {
+        if seen.kind.passes_on() {
+            return seen.of_deliveries(|load, deliveries| Some(look_at_rooms(load, deliveries)));
+        }
         seen.under_load(|load| (!seen.is_open_loop()).then(|| look(load)))
     }),
 };
@@ -49,6 +53,23 @@ fn look(load: &Load) -> Word {
             format!("{value}, the client away for {:.0} ms", away * 1_000.0),
             "The client stood still, and perhaps the server did. No percentile shows it.",
         ),
+    }
+}
+
+/// Whether members wait of whom there are too few for a percentile of deliveries.
+fn look_at_rooms(load: &Load, deliveries: &DeliveriesSeen) -> Word {
+    let times = Waits::of(&load.work.response_us).zip(Waits::of(&deliveries.until_all_us));
+    let Some((of_each, until_all)) = times else {
+        return Word::not_checked("The times of deliveries are not known.");
+    };
+    let p99_us = of_each.0.value_at_quantile(0.99) as f64 / NS_A_US;
+    let until_all_us = until_all.0.value_at_quantile(0.5) as f64 / NS_A_US;
+    let value =
+        format!("median of {until_all_us:.0} µs until all have it, p99 of delivery {p99_us:.0} µs");
+    if until_all_us > (TIMES_P99 * p99_us).max(STALL_MIN_US) {
+        Word::suspect(value, "Messages waited for a member whom no percentile of delivery shows.")
+    } else {
+        Word::valid(value, "No member who waits hides behind the percentiles.")
     }
 }
 
@@ -101,7 +122,7 @@ impl Waits {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::sound::{histogram, sound, word_after_load, word_if_any};
+    use super::super::sound::{histogram, sound, word_after_load, word_if_any, word_of_a_gateway};
     use super::*;
 
     #[test]
@@ -163,6 +184,28 @@ mod tests {
     fn an_unknown_distribution_is_not_checked() {
         let word = word_after_load(&HIDDEN_TAIL, |load| load.work.response_us.histogram.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    /// Else a broadcast would be as quick as it is to most.
+    #[test]
+    fn a_member_who_always_waits_is_found_though_deliveries_are_quick() {
+        let with = |until_all_us: u64, p99_us: u64| {
+            word_of_a_gateway(&HIDDEN_TAIL, |evidence| {
+                let until_all = histogram(&[(until_all_us, 101), (1_000, 100)]);
+                evidence.deliveries.as_mut().unwrap().until_all_us.histogram = until_all;
+                let of_each = histogram(&[(500, 98), (p99_us, 2)]);
+                evidence.work.as_mut().unwrap().response_us.histogram = of_each;
+            })
+        };
+        let word = with(100_000, 1_000);
+        assert_eq!(word.verdict, Verdict::Suspect, "{word:?}");
+        assert!(word.value.ends_with("until all have it, p99 of delivery 1000 µs"), "{word:?}");
+        assert_eq!(with(100_000, 11_000).verdict, Verdict::Valid, "p99 shows most of it");
+        assert_eq!(with(9_000, 100).verdict, Verdict::Valid, "so short is a scheduler's turn");
+        let unknown = word_of_a_gateway(&HIDDEN_TAIL, |evidence| {
+            evidence.deliveries.as_mut().unwrap().until_all_us.histogram.clear();
+        });
+        assert_eq!(unknown.verdict, Verdict::NotChecked);
     }
 
     #[test]

@@ -240,8 +240,9 @@ mod tests {
             findings.extend(judge(kind, &slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-        let silent = "nobody is on a virtual machine, ran before, was cut off or met other hosts";
-        assert_eq!(spoke.len(), CHECKS.len() - 5, "{silent}");
+        let silent =
+            "nobody is on a virtual machine, ran before, was cut off, met hosts or had scripts";
+        assert_eq!(spoke.len(), CHECKS.len() - 7, "{silent}");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
@@ -293,7 +294,6 @@ mod tests {
                 "evictions",
                 "keep-alive",
                 "own-account",
-                "hidden-tail",
                 "runtime",
                 "fresh-process"
             ]
@@ -310,6 +310,8 @@ mod tests {
         assert_eq!(
             absent(field().judge(), all),
             and(&[
+                "slow-reader",
+                "storm",
                 "survives",
                 "flushes",
                 "offered-rate",
@@ -321,8 +323,16 @@ mod tests {
         );
         let mut one = field();
         one.contenders.truncate(1);
-        let of_stores = ["survives", "flushes", "offered-rate", "lateness", "one-ceiling"];
-        let alone = [&of_stores, &never[..]].concat();
+        let of_others = [
+            "slow-reader",
+            "storm",
+            "survives",
+            "flushes",
+            "offered-rate",
+            "lateness",
+            "one-ceiling",
+        ];
+        let alone = [&of_others, &never[..]].concat();
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
@@ -358,7 +368,11 @@ mod tests {
             trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
-        assert_eq!(findings.len(), CHECKS.len() - 3, "one word a check, but of cuts and hosts");
+        assert_eq!(
+            findings.len(),
+            CHECKS.len() - 5,
+            "one word a check, but of cuts, scripts and hosts"
+        );
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();

@@ -10,7 +10,7 @@ const LOST_INVALID: f64 = 0.01;
 
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
-    signal: "Where connections are kept: how many were asked for, and how many were established at once. The client counts them. So does the kernel at the server's port, without those that the server hasn't accepted. If that would cost too much: whether the number of all TCP sockets grew by both ends of each. In every load, of the connections made within the window: SYN segments that had to be sent again, and overflows of listen queues.",
+    signal: "Where connections are kept: how many were asked for, and how many were established at once. The client counts them. So does the kernel at the server's port, without those that the server hasn't accepted. Of robots in rooms count those that are in their rooms. If that would cost too much: whether the number of all TCP sockets grew by both ends of each. In every load, of the connections made within the window: SYN segments that had to be sent again, and overflows of listen queues.",
     threshold: "all connections established, on both sides, and accepted, in an open loop all that were asked, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections also for a server that never accepts them, so all looks well to the client. A loop that accepts one connection a turn, and answers all the others in that turn, leaves hundreds waiting for seconds. A server that cuts connections (`keep-alive` shows it) cuts many at about the same time, so some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds. In 2009 that was read as a server's latency. From one connection in a hundred on, it is the 99th percentile. With a connection a request, chance decides how many are established at a moment. `arithmetic` then shows whether as many were at work as were asked for.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
@@ -28,7 +28,10 @@ fn too_few_at_the_client(seen: &TrialSeen, load: &Load) -> Option<Word> {
     (seen.slot.setting.kept() && client < asked).then(|| {
         Word::invalid(
             format!("{client} of {asked} established"),
-            "Fewer connections carried the load than the figure says.",
+            seen.either(
+                "Fewer connections carried the load than the figure says.",
+                "Fewer robots came into their rooms than the figure says.",
+            ),
         )
         .against("all")
     })
@@ -65,7 +68,9 @@ fn too_few_at_the_server(seen: &TrialSeen, load: &Load) -> Option<Word> {
 fn only_unasked_may_be_missing(seen: &TrialSeen, load: &Load) -> bool {
     let (fewest_answers, _) = load.client.answers_a_connection;
     let all_asked_were_answered = load.client.connections_unanswered == Some(0);
-    seen.is_open_loop() && fewest_answers == 0 && all_asked_were_answered
+    // A robot comes into its room by what it says, so that all were asked.
+    let may_be_unasked = seen.is_open_loop() && !seen.kind.passes_on();
+    may_be_unasked && fewest_answers == 0 && all_asked_were_answered
 }
 
 fn lost_on_the_way(seen: &TrialSeen, load: &Load) -> Option<Word> {
@@ -153,7 +158,8 @@ mod tests {
     use result::setting::Pace;
 
     use super::super::sound::{
-        load_of, of_one_request_each, sound, word_after, word_after_load, word_on,
+        load_of, of_one_request_each, sound, word_after, word_after_load, word_of_a_gateway,
+        word_on,
     };
     use super::*;
 
@@ -161,6 +167,24 @@ mod tests {
     fn a_connection_too_few_at_the_client_makes_the_figures_invalid() {
         let word = word_after_load(&LOAD_ARRIVED, |load| load.client.connections_established = 99);
         assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "99 of 100 established"));
+    }
+
+    /// Else a gateway would be measured with the robots that it lets in.
+    #[test]
+    fn a_robot_that_is_in_no_room_makes_the_figures_invalid() {
+        let few = word_of_a_gateway(&LOAD_ARRIVED, |evidence| {
+            evidence.clients[0].connections_established = 99;
+        });
+        assert_eq!((few.verdict, &*few.value), (Verdict::Invalid, "99 of 100 established"));
+        assert!(few.says.contains("into their rooms"), "{few:?}");
+        let gone = word_of_a_gateway(&LOAD_ARRIVED, |evidence| {
+            evidence.clients[0].answers_a_connection = (0, 2_000);
+            evidence.clients[0].connections_unanswered = Some(0);
+            for sample in &mut evidence.samples {
+                sample.connections_established = Some(99);
+            }
+        });
+        assert_eq!(gone.verdict, Verdict::Invalid, "all robots were asked into their rooms");
     }
 
     #[test]

@@ -41,10 +41,12 @@ mod runtime;
 mod same_answers;
 mod server_cores;
 mod shared_cores;
+mod slow_reader;
 #[cfg(test)]
 mod sound;
 mod stall;
 mod steady;
+mod storm;
 mod survives;
 
 pub use check::Check;
@@ -64,7 +66,7 @@ pub(crate) use survives::is_of_no_class;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 37] = [
+pub const CHECKS: [&Check; 39] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -75,6 +77,8 @@ pub const CHECKS: [&Check; 37] = [
     &deliveries::DELIVERIES,
     &misses::MISSES,
     &evictions::EVICTIONS,
+    &slow_reader::SLOW_READER,
+    &storm::STORM,
     &survives::SURVIVES,
     &flushes::FLUSHES_CHECK,
     &fair_answers::FAIR_ANSWERS,

@@ -156,7 +156,7 @@ mod tests {
     use result::evidence::ClientUse;
     use result::finding::{Finding, Verdict};
 
-    use super::super::sound::{word_after, word_of_a_store};
+    use super::super::sound::{word_after, word_of_a_gateway, word_of_a_store};
     use super::*;
 
     /// In the window of 4 s the least that is more than stray pages.
@@ -211,6 +211,21 @@ mod tests {
         };
         assert_eq!(word(0.0, 0.5).verdict, Verdict::Valid);
         assert_eq!(word(0.5, 0.5).verdict, Verdict::Invalid);
+    }
+
+    /// A gateway keeps no data, so that a disk which it waits for isn't its work either.
+    #[test]
+    fn a_gateway_that_waits_for_memory_or_a_disk_casts_doubt() {
+        let word = |memory, io| {
+            word_of_a_gateway(&PRESSURE, |evidence| {
+                evidence.server_disk_write_bytes = Some(1 << 30);
+                evidence.server.cgroup = Some(group(memory, io));
+            })
+            .verdict
+        };
+        assert_eq!(word(0.0, 0.0), Verdict::Valid);
+        assert_eq!(word(0.02, 0.0), Verdict::Suspect);
+        assert_eq!(word(0.0, 0.02), Verdict::Suspect);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use result::evidence::{
 use result::finding::Finding;
 use result::kind::Kind;
 use result::plan::{Contender, Cores, Pace, Slot};
+use result::scripts::ScriptsSeen;
 
 use super::check::{Check, RowSeen, TrialSeen};
 use super::{judge_load, judge_row};
@@ -240,6 +241,11 @@ pub(super) fn of_a_gateway() -> (Kind, (Slot, Evidence)) {
         messages_sent: 20_000,
         messages_received: 200_000,
         stamped: 200_000,
+        until_all_us: Percentiles {
+            count: 20_000,
+            histogram: histogram(&[(3_900, 19_800), (5_000, 200)]),
+            ..Percentiles::default()
+        },
         ..DeliveriesSeen::default()
     };
     (Kind::Rooms, (slot, Evidence { deliveries: Some(deliveries), ..evidence }))
@@ -337,6 +343,7 @@ pub(super) struct Field {
     pub(super) contenders: Vec<Contender>,
     pub(super) trials: Vec<Trial>,
     pub(super) classes: Option<Classes>,
+    pub(super) scripts: Option<ScriptsSeen>,
 }
 
 /// A sound comparison: six blocks of `a`, `b` with its twin, and `c`, which
@@ -355,7 +362,19 @@ pub(super) fn field() -> Field {
         trials.push(Trial { slot, started: String::new(), evidence, findings });
     }
     let contenders = ["a", "b", "c"].map(crate::samples::contender).to_vec();
-    Field { kind: Kind::Http, contenders, trials, classes: None }
+    Field { kind: Kind::Http, contenders, trials, classes: None, scripts: None }
+}
+
+/// Scripts of a contender that promises nothing, of which none was played.
+pub(super) fn scripts(contender: &str) -> ScriptsSeen {
+    ScriptsSeen {
+        contender: contender.into(),
+        promised: None,
+        may_lose: false,
+        promised_in: None,
+        slow: None,
+        storms: Vec::new(),
+    }
 }
 
 impl Field {
@@ -389,6 +408,7 @@ impl Field {
             trials: &trials,
             of_load: &judge_load(&self.contenders, &trials),
             classes: self.classes,
+            scripts: self.scripts.as_ref(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use histogram::median;
 use result::evidence::{Interval, Work};
+use result::setting::ROOM;
 
 use super::check::{Check, Scope, TrialSeen, Word};
 
@@ -20,8 +21,8 @@ const SCATTERS_MIN: f64 = 4.0;
 pub(super) const STEADY: Check = Check {
     id: "steady",
     signal: "The rate second by second, and of programs from line to line. The first half of the window is compared with the second. The window is divided into two levels at the point that fits best. Of programs, warm-up and window together are divided into levels as well: since when are these within 10 % of the last?",
-    threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side (of programs two lines), 10 % between its levels, and four times the scatter around them",
-    why: "A rate that still rises is a warm-up. One that falls has met a limit (memory, ports, a full queue). No single number stands for either. A noisy machine makes up to 10 %, and chance makes jumps of less than four times the scatter.",
+    threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side (of programs two lines), 10 % between its levels, and four times the scatter around them; of rooms the halves may differ by one message to all of a room",
+    why: "A rate that still rises is a warm-up. One that falls has met a limit (memory, ports, a full queue). No single number stands for either. A noisy machine makes up to 10 %, and chance makes jumps of less than four times the scatter. A message to a room of thousands is thousands of deliveries at one moment, on one side of a half's edge or on the other.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
     scope: Scope::Drift { look: |seen, work| Some(look(seen, work)), drift },
 };
@@ -40,9 +41,10 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
         );
     }
     let change = second / first - 1.0;
+    let is_more_than_a_message = (second - first).abs() > message(seen, work);
     let value = format!("{:+.1} %", change * 100.0);
     let moved = |change: f64| if change > 0.0 { "rose" } else { "fell" };
-    if change.abs() > CHANGE_MAX {
+    if change.abs() > CHANGE_MAX && is_more_than_a_message {
         let says = format!("The second half {} by more than 10 %.", moved(change));
         return Word::suspect(value + &cores_changed(seen), says)
             .against("halves within 10 % of each other")
@@ -76,6 +78,13 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
         ))
         .advise("Measure for longer (`measure_s` of the profile)."),
     }
+}
+
+/// By how much the rates of two halves differ if one has a message more, which comes to all of its
+/// room at once.
+fn message(seen: &TrialSeen, work: &Work) -> f64 {
+    let room = seen.slot.setting.number(ROOM).unwrap_or(0) as f64;
+    room / (rates(work).len() / 2) as f64
 }
 
 /// Since when a program's rate has been what it was at the end, beside when its window began.
@@ -223,7 +232,7 @@ mod tests {
     use result::finding::Verdict;
     use result::kind::Kind;
 
-    use super::super::sound::{of_program, word_after, word_after_load};
+    use super::super::sound::{of_program, word_after, word_after_load, word_of_a_gateway};
     use super::*;
 
     #[test]
@@ -273,6 +282,22 @@ mod tests {
         assert_eq!(scatter.verdict, Verdict::Valid, "{scatter:?}");
         let small = with_seconds(&[500, 502, 498, 501, 499, 500, 470, 470]);
         assert_eq!(small.verdict, Verdict::Valid, "{small:?}");
+    }
+
+    /// Else a room of thousands would be doubted for where a second begins.
+    #[test]
+    fn a_gateway_that_delivers_less_and_less_casts_doubt_and_a_message_more_in_a_half_does_not() {
+        let with = |messages: [u64; 4]| {
+            word_of_a_gateway(&STEADY, |evidence| {
+                let seconds = &mut evidence.work.as_mut().unwrap().per_second;
+                seconds.iter_mut().zip(messages).for_each(|(it, said)| it.good = 10 * said);
+            })
+        };
+        assert_eq!(with([5_000, 5_000, 4_000, 4_000]).verdict, Verdict::Suspect);
+        assert_eq!(with([4, 4, 4, 3]).verdict, Verdict::Valid, "12.5 % less");
+        let word = with([4, 4, 3, 3]);
+        assert_eq!(word.verdict, Verdict::Suspect, "{word:?}");
+        assert_eq!(with([4, 4, 0, 0]).says, "The second half had no delivery.");
     }
 
     /// A compiler that makes code of a loop only after half of a window of 1.6 s.

@@ -78,6 +78,7 @@ impl<'a> Group<'a> {
             trials: &self.trials,
             of_load: of_setting,
             classes: self.run.classes(&contender.name),
+            scripts: self.run.scripts(&contender.name),
         };
         checks::judge_row(&row)
     }

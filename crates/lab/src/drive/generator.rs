@@ -314,7 +314,7 @@ fn connection_wait(seen: &load::Outcome) -> Percentiles {
 }
 
 /// A distribution with its censored samples at their lower bounds.
-fn latency(latency: &Latency) -> Percentiles {
+pub(super) fn latency(latency: &Latency) -> Percentiles {
     let mut all = latency.good.clone();
     all.add(&latency.censored).expect("histograms of one run have the same bounds");
     let mut percentiles = percentiles(&all);

@@ -113,6 +113,7 @@ mod tests {
             warmup_s: 1.0,
             may_idle: false,
             cuts: 0,
+            scripts: Vec::new(),
             slots: vec![slot.clone()],
         };
         let address = "127.0.0.1:1".parse().unwrap();

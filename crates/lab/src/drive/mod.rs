@@ -3,7 +3,9 @@
 //! - [`client`]: the load generator's client, a process; [`offering`]: that client, or hosts in its
 //!   place; [`generator`]: what is told and heard, between the terms of a trial and those of `load`;
 //! - [`http`]: the generator for web servers; [`store`]: for stores, which are filled before;
-//!   [`rooms`]: for gateways, whose robots say nothing at first;
+//!   [`rooms`]: for gateways, whose robots say nothing at first; [`scripts`]: what else these do,
+//!   once for each gateway;
+//! - `memory`: how much a contender holds meanwhile;
 //! - [`read_back`]: what a store has of what it was given, read when the work is over;
 //! - [`program`]: contenders that drive themselves: what they are started with, and the lines
 //!   that they print.
@@ -11,10 +13,12 @@
 pub mod client;
 pub mod generator;
 pub mod http;
+mod memory;
 mod offering;
 pub mod program;
 pub mod read_back;
 pub mod rooms;
+pub mod scripts;
 pub mod store;
 
 use std::net::SocketAddr;

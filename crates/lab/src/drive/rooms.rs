@@ -5,8 +5,6 @@ use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use keeper::kept::Kept;
-use keeper::process_tree;
 use load::Stop;
 use load::plan::rooms::Wire;
 use load::plan::{Rooms, Target, Until, Workload};
@@ -15,6 +13,7 @@ use result::figure::{LINES_OF_CODE, ROBOT_BYTES, UNTIL_ALL_P99_US};
 use result::setting::{MESSAGE_BYTES, ROOM};
 
 use super::generator::{self, Loading, arrivals};
+use super::memory::resident_bytes;
 use super::{Drive, DriveEnd, Driving, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::room_member::RoomWrong;
 use crate::contract::rooms::join_once;
@@ -72,7 +71,11 @@ impl WorkDriver for RoomsDriver {
 ///
 /// # Errors
 /// Where its setting isn't one of gateways.
-fn load_plan(what: &Drive, address: SocketAddr, wire: Wire) -> Result<load::Plan, load::Error> {
+pub(super) fn load_plan(
+    what: &Drive,
+    address: SocketAddr,
+    wire: Wire,
+) -> Result<load::Plan, load::Error> {
     let setting = &what.slot.setting;
     let number = |name: &str| {
         let number = setting.number(name).and_then(|it| u32::try_from(it).ok());
@@ -106,13 +109,13 @@ impl Driving for Speaking<'_> {
     }
 
     fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
-        let kept = &self.on.kept;
-        let memory_before_bytes = resident_bytes(kept);
+        let root = self.on.kept.root();
+        let memory_before_bytes = resident_bytes(root);
         let mut memory_idle_bytes = None;
         let seen = self.loading.offer(stop, &mut |passage| {
             if matches!(passage, Passage::Connected) {
                 wait(IDLE, stop);
-                memory_idle_bytes = resident_bytes(kept);
+                memory_idle_bytes = resident_bytes(root);
             }
             tell(passage);
         })?;
@@ -149,12 +152,6 @@ impl Speaking<'_> {
     }
 }
 
-/// The resident memory of all processes of a contender; `None` where none is seen.
-fn resident_bytes(kept: &Kept) -> Option<u64> {
-    let pids = process_tree::descendants(kept.root());
-    pids.into_iter().filter_map(process_tree::rss_bytes).reduce(|all, one| all + one)
-}
-
 /// Waits for so long, or until somebody asks for the end.
 fn wait(time: Duration, stop: &Stop) {
     let began = Instant::now();
@@ -185,6 +182,7 @@ mod tests {
             warmup_s: 1.0,
             may_idle: true,
             cuts: 0,
+            scripts: Vec::new(),
             slots: vec![slot.clone()],
         };
         let what = Drive {

@@ -154,6 +154,7 @@ pub fn plan(
         warmup_s: profile.warmup_s,
         may_idle: false,
         cuts: profile.cuts,
+        scripts: profile.scripts.clone(),
         slots: blocks.slots,
     }
 }

@@ -78,6 +78,13 @@ pub enum Event<'a> {
         /// How long the run will take from here on.
         left: TimeLeft,
     },
+    /// The scripts of the plan are played with a gateway, before it is timed.
+    PlaysScripts {
+        /// Its name.
+        gateway: &'a str,
+        /// How long the run will take from here on.
+        left: TimeLeft,
+    },
     /// What each store survives is known now, and with it what is to be made.
     ClassesKnown(ToMake),
     /// A trial begins.

@@ -215,6 +215,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         curves: Vec::new(),
         claims: Vec::new(),
         durability: Vec::new(),
+        scripts: Vec::new(),
     };
     folder.write(&run)?;
     folder.is_latest();

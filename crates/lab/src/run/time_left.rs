@@ -9,8 +9,9 @@ use std::iter::Sum;
 use std::ops::Add;
 
 use result::Run;
-use result::plan::{Plan, Setting, Slot};
+use result::plan::{Contender, Plan, Script, Setting, Slot};
 
+use crate::drive::scripts;
 use crate::study::{Study, StudyFile};
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
@@ -61,14 +62,24 @@ fn of_cuts(stores: usize, cuts: u32, made: CutsMade, each_s: f64) -> TimeLeft {
     TimeLeft { seconds: due as f64 * each_s, is_least }
 }
 
+/// The time for these scripts with so many gateways.
+fn of_scripts(gateways: usize, scripts: &[Script]) -> TimeLeft {
+    let each_s: f64 = scripts.iter().map(|it| scripts::seconds(*it)).sum();
+    TimeLeft { seconds: gateways as f64 * each_s, is_least: false }
+}
+
 /// The time that a run will take until its first trial. Cuts take as long as those that were made.
 pub(super) fn until_trials(run: &Run, of_store: CutsMade) -> TimeLeft {
-    let stores = run.contenders.iter().filter(|it| it.absent.is_none()).count();
+    let present = || run.contenders.iter().filter(|it| it.absent.is_none());
+    let stores = present().count();
+    let is_played = |it: &&Contender| !it.run.is_empty() && run.scripts(&it.name).is_none();
+    let gateways = present().filter(is_played).count();
     let rungs = run.durability.iter().flat_map(|it| &it.rungs);
     let made = rungs.map(|rung| rung.cuts.len()).sum::<usize>() as f64 + f64::from(of_store.cuts);
     let took_s = run.spent.cuts_s + of_store.seconds;
     let each_s = if made > 0.0 { took_s / made } else { CUT_S };
     of_cuts(stores.saturating_sub(run.durability.len()), run.plan.cuts, of_store, each_s)
+        + of_scripts(gateways, &run.plan.scripts)
 }
 
 /// The time that these trials will take. Each is expected to be as those most like
@@ -104,7 +115,8 @@ pub(super) fn before_builds<'a>(
         is_least: study.file.kind().keeps_data(),
     };
     let trials: TimeLeft = slots.into_iter().map(of_one).sum();
-    of_cuts(study.contenders.len(), plan.cuts, CutsMade::default(), CUT_S) + trials
+    let cuts = of_cuts(study.contenders.len(), plan.cuts, CutsMade::default(), CUT_S);
+    cuts + of_scripts(study.contenders.len(), &plan.scripts) + trials
 }
 
 /// Seconds of load before a trial's window.
@@ -180,6 +192,7 @@ mod tests {
     use judge::samples::{contender, cut_off, run_of, trial};
     use result::evidence::{Preload, StoreSeen};
     use result::plan::{Cores, Value};
+    use result::scripts::ScriptsSeen;
     use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
     use super::*;
@@ -281,6 +294,27 @@ mod tests {
         run.durability.clear();
         run.plan.cuts = 0;
         assert!(!until_trials(&run, none).is_least, "nobody is cut off");
+    }
+
+    #[test]
+    fn scripts_are_awaited_of_gateways_that_are_started_and_had_none() {
+        let mut run = run(&[]);
+        let left = |run: &Run| until_trials(run, CutsMade::default()).seconds;
+        assert_eq!(left(&run), 0.0, "none is to be played");
+        run.plan.scripts = vec![Script::Slow, Script::Storm];
+        let each_s = scripts::seconds(Script::Slow) + scripts::seconds(Script::Storm);
+        run.contenders.iter_mut().for_each(|it| it.run = vec!["gateway".into()]);
+        run.contenders[2].run.clear();
+        assert_eq!(left(&run), 2.0 * each_s, "one of them runs already");
+        run.scripts.push(ScriptsSeen {
+            contender: "a".into(),
+            promised: None,
+            may_lose: false,
+            promised_in: None,
+            slow: None,
+            storms: Vec::new(),
+        });
+        assert_eq!(left(&run), each_s);
     }
 
     #[test]

@@ -29,6 +29,7 @@ use crate::run::time_left::CutsMade;
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
+use crate::trial::scripts::slot_of;
 
 /// Trials in a row that came to no load, or in which the contender hung, after which it is
 /// given up: a server that doesn't answer would cost its whole time limit in every trial.
@@ -128,6 +129,45 @@ impl<'a> UnderWay<'a> {
         Ok(true)
     }
 
+    /// Plays the plan's scripts with each gateway with which nobody has played them yet; `false` if
+    /// that was interrupted. One that runs already can't have a fresh process for each.
+    fn play_scripts(&mut self, tell: &mut dyn FnMut(Event)) -> Result<bool, RunError> {
+        let slot = slot_of(&self.run.plan).filter(|_| !self.run.plan.scripts.is_empty());
+        let Some(slot) = slot.cloned() else { return Ok(true) };
+        let study = self.study;
+        for gateway in study.contenders.iter().filter(|it| !it.runs_already()) {
+            let is_absent =
+                |it: &result::plan::Contender| it.name == gateway.name && it.absent.is_some();
+            let is_known = self.run.scripts(&gateway.name).is_some();
+            if is_known || self.run.contenders.iter().any(is_absent) {
+                continue;
+            }
+            let trials = time_left::of_trials(&self.run, &study.file, missing(&self.run));
+            let left = time_left::until_trials(&self.run, CutsMade::default()) + trials;
+            tell(Event::PlaysScripts { gateway: &gateway.name, left });
+            let began = Instant::now();
+            let machine = ThisMachine::new(&self.run.machine);
+            let (driver, contract) = study.driver_and_contract(gateway);
+            let bench = Bench {
+                host: &machine,
+                driver: &*driver,
+                kind: study.file.kind(),
+                data: None,
+                contract: &*contract,
+                from: LoadFrom::Here,
+                survives_crash: false,
+                stop: self.stop,
+            };
+            let Some(seen) = bench.scripts(gateway, &self.run.plan, &slot)? else {
+                return Ok(false);
+            };
+            self.run.spent.scripts_s += began.elapsed().as_secs_f64();
+            self.run.scripts.push(seen);
+            self.keep(Folder::write)?;
+        }
+        Ok(true)
+    }
+
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, RunError> {
         let was_open = still_to_make(&self.run, &self.study.file).at_most.is_some();
         let known = self.run.durability.len();
@@ -139,6 +179,9 @@ impl<'a> UnderWay<'a> {
         }
         if was_open || self.run.durability.len() > known {
             tell(Event::ClassesKnown(still_to_make(&self.run, &self.study.file)));
+        }
+        if !self.play_scripts(tell)? {
+            return Ok(Some(Early::Interrupted));
         }
         for phase in PaceKind::ALL {
             let slots = self.run.plan.slots.iter();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use load::plan::keys::{Dialect, Resp};
 use load::plan::rooms::{Qos, Wire};
 use result::plan::{BodyBytes, Setting, Tier, Value};
+pub use result::scripts::SlowReader;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -226,20 +227,6 @@ pub struct Promises {
 pub enum PromisedDelivery {
     /// Once, or not at all.
     AtMostOnce,
-}
-
-/// What a gateway does with a member of a room that reads more slowly than the others speak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SlowReader {
-    /// Its connection is ended.
-    Cuts,
-    /// It stays, and some messages don't come to it.
-    Drops,
-    /// All that it hasn't read is kept for it, however much that is.
-    Buffers,
-    /// The others wait for it.
-    Blocks,
 }
 
 impl Promises {

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use judge::statistics::BLOCKS_MAX;
 use load::plan::Statuses;
 use load::plan::template::meant_by;
-use result::plan::{BodyBytes, Cores};
+use result::plan::{BodyBytes, Cores, Script};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
     Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
@@ -37,6 +37,13 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
 /// How often a store is cut off in each way.
 pub(crate) fn cuts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     checked(deserializer, "a number from 1 to 1000", |cuts| (1..=1000).contains(cuts))
+}
+
+/// The scripts that are played with each gateway.
+pub(crate) fn scripts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Script>, D::Error> {
+    checked(deserializer, "a list of different scripts", |scripts: &Vec<Script>| {
+        !scripts.is_empty() && BTreeSet::from_iter(scripts).len() == scripts.len()
+    })
 }
 
 /// The longest time that a file may ask for.

@@ -356,6 +356,13 @@ impl Study {
                 let what = format!("the profile `{name}`: {what}");
                 return Err(toml_file::refuse(path, place, what));
             }
+            if !profile.scripts.is_empty() && !self.file.kind().passes_on() {
+                let what = format!(
+                    "`scripts` of the profile `{name}`: they are for robots, by a driver with `{}`",
+                    kinds::of(Kind::Rooms).key()
+                );
+                return Err(toml_file::refuse(path, place, what));
+            }
             self.check_settings(path, place.clone(), profile)?;
             if let Some(fixed_rate) = &profile.fixed_rate {
                 self.check_base(path, fixed_rate)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use result::kind::Kind;
-use result::plan::{Cores, Pace, Setting};
+use result::plan::{Cores, Pace, Script, Setting};
 use result::setting::CONNECTIONS;
 use serde::Deserialize;
 use toml::Spanned;
@@ -44,6 +44,9 @@ pub struct Profile {
     /// said.
     #[serde(default, deserialize_with = "limits::cuts")]
     pub cuts: u32,
+    /// The scripts that are played with each gateway before it is timed; none, if it isn't said.
+    #[serde(default, deserialize_with = "limits::scripts")]
+    pub scripts: Vec<Script>,
     /// What contenders are compared under in the closed loop. None where nothing is measured but
     /// one rate for all that somebody chose, as with robots in rooms.
     pub settings: Vec<Valued<Settings>>,

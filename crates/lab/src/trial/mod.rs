@@ -2,7 +2,8 @@
 //!
 //! start pinned → ready → contract → warm up → measure → contract → stop. A store that survives
 //! its own crash is killed before it is stopped, and read. Whatever happens on the way is evidence:
-//! a contender that fails is a result, not an error.
+//! a contender that fails is a result, not an error. What is played with gateways besides, once for
+//! each, is in [`scripts`].
 
 mod code;
 mod crash;
@@ -11,6 +12,7 @@ mod made;
 pub mod nobody;
 pub mod order;
 mod records;
+pub mod scripts;
 mod tool;
 
 use std::io;
@@ -170,6 +172,7 @@ impl Bench<'_> {
             warmup_s: 0.1,
             may_idle: false,
             cuts: 0,
+            scripts: Vec::new(),
             slots: Vec::new(),
         };
         let (warmup_s, from) = (plan.warmup_s, LoadFrom::Here);

@@ -83,7 +83,9 @@ impl Wait {
         let mut enough = 1;
         if let Some(gathering) = gathering {
             enough = gathering.events;
-            arguments = arguments.min_wait_usec(gathering.within.as_micros() as u32);
+            // The kernel waits for this while first, also where it is longer than the time.
+            let within = gathering.within.min(at_most);
+            arguments = arguments.min_wait_usec(within.as_micros() as u32);
         }
         // SAFETY: with EXT_ARG the kernel reads just these arguments, within the call.
         let entered = unsafe {

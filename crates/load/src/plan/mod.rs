@@ -300,6 +300,25 @@ pub enum Arrivals {
     Poisson(f64),
 }
 
+impl Arrivals {
+    /// Requests a second, or deliveries; `None` in a closed loop.
+    pub fn rate(self) -> Option<f64> {
+        match self {
+            Arrivals::Closed => None,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate),
+        }
+    }
+
+    /// The same at another rate; a closed loop has none and stays one.
+    pub fn at(self, rate: f64) -> Arrivals {
+        match self {
+            Arrivals::Closed => Arrivals::Closed,
+            Arrivals::Constant(_) => Arrivals::Constant(rate),
+            Arrivals::Poisson(_) => Arrivals::Poisson(rate),
+        }
+    }
+}
+
 /// When the measured window ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,6 +2,8 @@
 //! and at last hear what is still under way, and whether more comes than that.
 
 use super::*;
+use crate::backend::Gathering;
+use crate::thread::gathering::of_deliveries;
 
 /// Where a thread's robots are in their run.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +104,19 @@ impl<B: Backend, W: Pushing> Robots<'_, B, W> {
             storm.begin(window);
         }
         self.stage = RobotStage::Speaking;
+        self.gather();
+    }
+
+    /// Has deliveries gathered: what they tell of time is the kernel's.
+    fn gather(&mut self) {
+        let share = f64::from(self.robots.len() as u32) / f64::from(self.plan.connections);
+        let per_s = share * self.plan.arrivals.rate().unwrap_or_default();
+        let wanted = of_deliveries(self.robots.len() as u32, per_s);
+        if self.backend.gather(wanted)
+            && let Some(Gathering { within, .. }) = wanted
+        {
+            self.record.usage.gathers_us = within.as_nanos() as f64 / 1e3;
+        }
     }
 
     /// Lets robots speak from one sleep to the next.

@@ -20,6 +20,12 @@ const PART: u32 = 25;
 const ANSWERS: RangeInclusive<u32> = 8..=16;
 /// The longest that is waited for more than one.
 const WITHIN_NS_MAX: u64 = 50_000;
+/// How often a thread looks what came in the time from one message to a robot to the next, and after
+/// how long at the latest.
+const LOOKS: u32 = 50;
+const LOOK_NS_MAX: u64 = 500_000;
+/// So many deliveries are looked at before that.
+const DELIVERIES: u32 = 256;
 /// The shortest time that the kernel can be told: with none it would wait for all of them.
 const WITHIN_NS_MIN: u64 = 1_000;
 
@@ -32,9 +38,29 @@ pub(crate) fn gathering(connections: u32, usual_service_ns: u64) -> Option<Gathe
     (ANSWERS.contains(&events) && within >= WITHIN_NS_MIN).then_some(gathering)
 }
 
+/// What a thread gathers of what comes to robots, so many of which hear so many messages a second
+/// together. Each delivery has the kernel's stamp, so that a later look doesn't show in its time.
+/// But of two messages to one robot that are read at once, the first has the stamp of the last. So
+/// the thread looks often enough for that to be rare.
+pub(crate) fn of_deliveries(robots: u32, per_s: f64) -> Option<Gathering> {
+    let apart_ns = 1e9 * f64::from(robots) / per_s;
+    let within = ((apart_ns / f64::from(LOOKS)) as u64).min(LOOK_NS_MAX);
+    let gathering = Gathering { events: DELIVERIES, within: Duration::from_nanos(within) };
+    (within >= WITHIN_NS_MIN).then_some(gathering)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deliveries_are_looked_for_many_times_between_two_to_a_robot() {
+        let within = |robots, per_s| of_deliveries(robots, per_s).map(|it| it.within.as_micros());
+        assert_eq!(within(6_500, 32_500.0), Some(500), "two to a robot are 200 ms apart");
+        assert_eq!(within(100, 32_500.0), Some(61), "3 ms apart");
+        assert_eq!(within(2, 100_000.0), None, "20 µs apart");
+        assert_eq!(within(10, 0.0), Some(500));
+    }
 
     #[test]
     fn an_answer_is_seen_later_by_a_small_part_of_what_it_takes() {

@@ -22,6 +22,7 @@ mod percentiles;
 mod rate_by_loss;
 mod raw;
 mod repeated;
+mod scripts;
 mod seconds;
 mod survived;
 mod then_and_now;
@@ -147,6 +148,7 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             (checks::against(run, detail))
             (claims::claims(run))
             (survived::survived(run))
+            (scripts::scripts(run))
             (overview::figures(run))
             (overview::absent(run))
             @for (outcomes, section) in &sections {

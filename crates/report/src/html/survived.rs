@@ -10,7 +10,7 @@ use crate::survived::{HEADS, MEANING, TITLE, lines};
 pub fn survived(run: &Run) -> Markup {
     let stores = lines(run);
     let table = html! {
-        table.survived {
+        table.sentences {
             thead { tr { @for head in HEADS { th scope="col" { (head) } } } }
             tbody {
                 @for [who, rest @ ..] in &stores {

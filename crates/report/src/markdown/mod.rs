@@ -24,6 +24,7 @@ use crate::missing;
 use crate::names;
 use crate::notes;
 use crate::rate_by_loss;
+use crate::scripts;
 use crate::sections;
 use crate::standing;
 use crate::survived;
@@ -76,6 +77,7 @@ fn text(run: &Run, points: Points) -> String {
     parts.extend(notes::notes(run).iter().map(|note| prose(note)));
     parts.extend(claims(run));
     parts.extend(survived(run));
+    parts.extend(scripts(run));
     for section in sections::sections(run) {
         parts.push(format!("### {}", plain(&section.name)));
         if caveats::shares_cores(run, &section) {
@@ -147,11 +149,25 @@ fn rate_by_loss(run: &Run) -> Option<String> {
 
 /// What stores kept where they were cut off.
 fn survived(run: &Run) -> Option<String> {
-    let stores = survived::lines(run);
+    use survived::{HEADS, MEANING, TITLE};
+    lines((TITLE, MEANING), HEADS, &survived::lines(run))
+}
+
+/// What gateways did where robots don't do what is usual.
+fn scripts(run: &Run) -> Option<String> {
+    use scripts::{HEADS, MEANING, TITLE};
+    lines((TITLE, MEANING), HEADS, &scripts::lines(run))
+}
+
+/// A table of sentences, a line a contender; `None` without a line.
+fn lines<const N: usize>(
+    (title, meaning): (&str, &str),
+    heads: [&str; N],
+    lines: &[[String; N]],
+) -> Option<String> {
     let rows: Vec<Vec<String>> =
-        stores.iter().map(|store| store.iter().map(|cell| plain(cell)).collect()).collect();
-    let heads = survived::HEADS.map(|head| (head, Side::Left));
-    let (title, meaning) = (survived::TITLE, survived::MEANING);
+        lines.iter().map(|line| line.iter().map(|cell| plain(cell)).collect()).collect();
+    let heads = heads.map(|head| (head, Side::Left));
     (!rows.is_empty()).then(|| format!("### {title}\n\n{meaning}\n\n{}", table(&heads, &rows)))
 }
 

@@ -21,6 +21,7 @@ use crate::missing;
 use crate::names;
 use crate::notes;
 use crate::repeated;
+use crate::scripts;
 use crate::survived;
 
 /// The whole run as text, ending in a line break.
@@ -32,6 +33,7 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
     }
     page.claims(run);
     page.survived(run);
+    page.scripts(run);
     page.figures(run);
     page.curves(run);
     page.legend(run);
@@ -61,17 +63,33 @@ impl Page {
         self.out.push('\n');
     }
 
-    /// What stores kept where they were cut off, each in a paragraph.
+    /// What stores kept where they were cut off.
     fn survived(&mut self, run: &Run) {
-        let stores = survived::lines(run);
-        if stores.is_empty() {
+        use survived::{HEADS, MEANING, TITLE};
+        self.lines((TITLE, MEANING), HEADS, &survived::lines(run));
+    }
+
+    /// What gateways did where robots don't do what is usual.
+    fn scripts(&mut self, run: &Run) {
+        use scripts::{HEADS, MEANING, TITLE};
+        self.lines((TITLE, MEANING), HEADS, &scripts::lines(run));
+    }
+
+    /// A table of sentences, each contender in a paragraph; nothing without a line.
+    fn lines<const N: usize>(
+        &mut self,
+        (title, meaning): (&str, &str),
+        heads: [&str; N],
+        lines: &[[String; N]],
+    ) {
+        if lines.is_empty() {
             return;
         }
-        self.paragraph(BOLD, "", survived::TITLE);
-        self.paragraph(PLAIN, "", survived::MEANING);
-        for store in &stores {
-            self.paragraph(PLAIN, "", &format!("{}:", store[0]));
-            for (head, cell) in survived::HEADS.iter().zip(store).skip(1) {
+        self.paragraph(BOLD, "", title);
+        self.paragraph(PLAIN, "", meaning);
+        for line in lines {
+            self.paragraph(PLAIN, "", &format!("{}:", line[0]));
+            for (head, cell) in heads.iter().zip(line).skip(1) {
                 self.paragraph(PLAIN, "  ", &format!("{head}: {cell}"));
             }
         }

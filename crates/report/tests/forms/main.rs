@@ -4,7 +4,8 @@
 //! - [`export`]: what trackers of benchmarks get;
 //! - [`headline`]: the sentence that all begin with;
 //! - [`colours`]: those of the page;
-//! - [`rooms`]: gateways, of which nothing is told in words of requests;
+//! - [`rooms`]: gateways, of which nothing is told in words of requests; [`scripts`]: what they did
+//!   with robots that aren't usual;
 //! - [`fixture`]: the runs.
 
 mod claims;
@@ -17,6 +18,7 @@ mod headline;
 mod html;
 mod markdown;
 mod rooms;
+mod scripts;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod survived;

@@ -177,8 +177,9 @@ mod tests {
 
     #[test]
     fn no_form_of_an_option_leaves_a_secret_in_the_command() {
+        // Variables are the process's: another header than that of the test above.
         let all = [
-            ("-H", Some("Authorization: Basic w0rd")),
+            ("-H", Some("Proxy-Authorization: Basic w0rd")),
             ("--header", Some("X-Token:w0rd")),
             ("--header=Cookie: w0rd", None),
             ("-HX-Secret: w0rd", None),
@@ -191,14 +192,14 @@ mod tests {
         let words = all.iter().flat_map(|(word, value)| [Some(*word), *value]).flatten();
         let words: Vec<String> = words.map(String::from).collect();
         let given =
-            ["Authorization: Basic w0rd", "X-Token: w0rd", "Cookie: w0rd", "X-Secret: w0rd"];
+            ["Proxy-Authorization: Basic w0rd", "X-Token: w0rd", "Cookie: w0rd", "X-Secret: w0rd"];
         let shown = without_secrets(&headers_of(&given));
         let words = words_without_secrets(&words, &shown);
         assert_eq!(
             words,
             [
                 "-H",
-                "Authorization: Basic {env:BAKEOFF_AUTHORIZATION}",
+                "Proxy-Authorization: Basic {env:BAKEOFF_PROXY_AUTHORIZATION}",
                 "--header",
                 "X-Token: {env:BAKEOFF_X_TOKEN}",
                 "--header=Cookie: {env:BAKEOFF_COOKIE}",

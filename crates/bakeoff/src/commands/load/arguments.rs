@@ -139,6 +139,12 @@ pub struct LoadArguments {
         conflicts_with_all = ["rate", "requests", "hdr"], help_heading = RESULT)]
     pub find_rate: Option<Condition>,
 
+    /// Search the most robots with which this holds, as 'p95 < 250ms': --rate is that of --rooms
+    /// with --members, and more robots hear as much each
+    #[arg(long, value_name = "CONDITION", help_heading = RESULT,
+        conflicts_with_all = ["find_rate", "fail_if", "requests", "hdr", "slow", "storm"])]
+    pub find_connections: Option<Condition>,
+
     /// Write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     pub json: Option<PathBuf>,
@@ -257,8 +263,10 @@ impl LoadArguments {
             work,
             ..Plan::new(target, Vec::new())
         };
-        if let Some(condition) = &self.find_rate {
-            pace::check(condition, &plan)?;
+        match (&self.find_rate, &self.find_connections) {
+            (Some(condition), _) => pace::check(condition, &plan)?,
+            (None, Some(condition)) => pace::check_robots(condition, &plan)?,
+            (None, None) => (),
         }
         load::allow_memory(&plan).map_err(|error| error.to_string())?;
         Ok(plan)
@@ -329,8 +337,14 @@ impl LoadArguments {
 
     /// Refuses options that are for rooms alone.
     fn without_rooms(&self) -> Result<(), String> {
-        let name = self.rooms.first_given();
+        let searched = self.find_connections.as_ref().map(|_| "--find-connections");
+        let name = self.rooms.first_given().or(searched);
         name.map_or(Ok(()), |name| Err(format!("{name} is for rooms: {}", rooms::URLS)))
+    }
+
+    /// The condition of a search, if this is one.
+    pub fn searched(&self) -> Option<&Condition> {
+        self.find_rate.as_ref().or(self.find_connections.as_ref())
     }
 
     /// The URL as it may be shown.
@@ -341,7 +355,7 @@ impl LoadArguments {
     /// Steps of a search are short, and each begins anew: what a cold server takes would
     /// decide them.
     fn default_warmup(&self) -> Duration {
-        match self.find_rate {
+        match self.searched() {
             Some(_) => self.duration.unwrap_or(DURATION) / WARMUP_PART,
             None => Duration::ZERO,
         }
@@ -402,7 +416,9 @@ impl LoadArguments {
     /// Refuses conditions on classes of requests that aren't asked for.
     fn check_classes(&self, work: &Workload) -> Result<(), String> {
         let searched = self.find_rate.iter().map(|condition| ("--find-rate", condition));
-        let all = self.fail_if.iter().map(|condition| ("--fail-if", condition)).chain(searched);
+        let robots = self.find_connections.iter().map(|it| ("--find-connections", it));
+        let all = self.fail_if.iter().map(|condition| ("--fail-if", condition));
+        let all = all.chain(searched).chain(robots);
         let known: Vec<&str> = work.classes().into_iter().map(|(name, _)| name).collect();
         for (name, condition) in all {
             let Metric::Time(Series::Class(class), _) = condition.metric() else { continue };

@@ -14,8 +14,8 @@ pub enum Exit {
     Unanswered = 1,
     /// The arguments, or a file or name that they give, are wrong.
     BadInput = 2,
-    /// A condition of `--fail-if` held or is unknown, or that of `--find-rate`
-    /// held at no rate.
+    /// A condition of `--fail-if` held or is unknown, or that of `--find-rate` or
+    /// `--find-connections` held nowhere.
     Condition = 3,
     /// The machine did not let the load be offered, or its result be written.
     System = 4,

@@ -22,10 +22,10 @@ use load::verdict::search::Edge;
 use report::text::visible_json;
 use serde::Serialize;
 
-use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
 use super::rooms::StormChoice;
 use super::run::{Run, sentence};
+use super::search::{self, Crowd, Searched, Sought, StepMade};
 use super::summary::PERCENTILES;
 use super::{by_host, words};
 
@@ -267,7 +267,16 @@ pub struct ConditionDocument {
 pub struct SearchDocument {
     version: u32,
     plan: PlanDocument,
-    find_rate: FindRate,
+    #[serde(flatten)]
+    search: SearchOf,
+}
+
+/// One of two searches, under its name.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum SearchOf {
+    FindRate(FindRate),
+    FindConnections(FindConnections),
 }
 
 #[derive(Serialize)]
@@ -277,18 +286,43 @@ struct FindRate {
     interrupted: bool,
     unfinished: bool,
     unanimous: bool,
-    holds: Option<EdgeDocument>,
-    fails: Option<EdgeDocument>,
-    steps: Vec<StepDocument>,
+    holds: Option<RateEdge>,
+    fails: Option<RateEdge>,
+    steps: Vec<RateStep>,
+}
+
+#[derive(Serialize)]
+struct FindConnections {
+    condition: String,
+    interrupted: bool,
+    unfinished: bool,
+    unanimous: bool,
+    no_more: String,
+    holds: Option<RobotsEdge>,
+    fails: Option<RobotsEdge>,
+    steps: Vec<RobotsStep>,
+}
+
+#[derive(Serialize)]
+struct RateEdge {
+    rate: f64,
+    connections_limit: Option<u32>,
+    #[serde(flatten)]
+    edge: EdgeDocument,
+}
+
+#[derive(Serialize)]
+struct RobotsEdge {
+    robots: u32,
+    #[serde(flatten)]
+    edge: EdgeDocument,
 }
 
 #[derive(Serialize)]
 struct EdgeDocument {
-    rate: f64,
     steps: usize,
     held: usize,
     client_limit: Option<String>,
-    connections_limit: Option<u32>,
     warnings: Vec<WarningCount>,
 }
 
@@ -299,13 +333,26 @@ struct WarningCount {
 }
 
 #[derive(Serialize)]
+struct RateStep {
+    counts: bool,
+    connections: u32,
+    #[serde(flatten)]
+    step: StepDocument,
+}
+
+#[derive(Serialize)]
+struct RobotsStep {
+    robots: u32,
+    #[serde(flatten)]
+    step: StepDocument,
+}
+
+#[derive(Serialize)]
 struct StepDocument {
     offered_rate: f64,
     rate: f64,
     good_share: f64,
     verdict: &'static str,
-    counts: bool,
-    connections: u32,
     measured: Option<f64>,
     at_least: bool,
     warnings: Vec<WarningDocument>,
@@ -372,57 +419,80 @@ pub fn conditions(run: &Run) -> Vec<ConditionDocument> {
 
 /// The document of a search.
 pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDocument {
+    let search = match &searched.sought {
+        Sought::Rate => SearchOf::FindRate(find_rate(searched)),
+        Sought::Robots(crowd) => SearchOf::FindConnections(find_connections(crowd, searched)),
+    };
+    SearchDocument { version: VERSION, plan: plan(url, searched_plan), search }
+}
+
+fn find_rate(searched: &Searched) -> FindRate {
+    let edge_of = |it: &Edge| RateEdge {
+        rate: it.rate,
+        connections_limit: it.connections_limit,
+        edge: edge(searched, it),
+    };
+    let step_of = |it: &StepMade| RateStep {
+        counts: it.counts,
+        connections: it.connections,
+        step: step(searched, it),
+    };
+    FindRate {
+        condition: searched.condition.to_string(),
+        arrivals: match searched.arrivals {
+            ArrivalsChoice::Constant => "constant",
+            ArrivalsChoice::Poisson => "poisson",
+        },
+        interrupted: searched.interrupted,
+        unfinished: searched.found.unfinished,
+        unanimous: searched.found.is_unanimous(),
+        holds: searched.found.holds.as_ref().map(edge_of),
+        fails: searched.found.fails.as_ref().map(edge_of),
+        steps: searched.steps.iter().map(step_of).collect(),
+    }
+}
+
+fn find_connections(crowd: &Crowd, searched: &Searched) -> FindConnections {
+    let edge_of =
+        |it: &Edge| RobotsEdge { robots: crowd.robots(it.rate), edge: edge(searched, it) };
+    let step_of = |it: &StepMade| RobotsStep { robots: it.connections, step: step(searched, it) };
+    FindConnections {
+        condition: searched.condition.to_string(),
+        interrupted: searched.interrupted,
+        unfinished: searched.found.unfinished,
+        unanimous: searched.found.is_unanimous(),
+        no_more: searched.no_more.clone(),
+        holds: searched.found.holds.as_ref().map(edge_of),
+        fails: searched.found.fails.as_ref().map(edge_of),
+        steps: searched.steps.iter().map(step_of).collect(),
+    }
+}
+
+fn edge(searched: &Searched, edge: &Edge) -> EdgeDocument {
     let count = |(id, steps)| WarningCount { id, steps };
-    let edge = |edge: &Edge| EdgeDocument {
-        warnings: find_rate::warnings(&searched.steps, edge).into_iter().map(count).collect(),
-        connections_limit: edge.connections_limit,
-        rate: edge.rate,
+    EdgeDocument {
         steps: edge.steps,
         held: edge.held,
-        client_limit: edge.client_limit.as_ref().map(words::sentences),
+        client_limit: edge.client_limit.as_ref().map(|why| searched.sought.warns(why)),
+        warnings: search::warnings(&searched.steps, edge).into_iter().map(count).collect(),
+    }
+}
+
+fn step(searched: &Searched, step: &StepMade) -> StepDocument {
+    let (measured, at_least) = match step.measured {
+        Measured::Value { value, at_least } => (Some(value), at_least),
+        Measured::Between { least, .. } => (Some(least), true),
+        Measured::TooFewSamples { .. } => (None, false),
     };
-    let found = &searched.found;
-    SearchDocument {
-        version: VERSION,
-        plan: plan(url, searched_plan),
-        find_rate: FindRate {
-            condition: searched.condition.to_string(),
-            arrivals: match searched.arrivals {
-                ArrivalsChoice::Constant => "constant",
-                ArrivalsChoice::Poisson => "poisson",
-            },
-            interrupted: searched.interrupted,
-            unfinished: found.unfinished,
-            unanimous: found.is_unanimous(),
-            holds: found.holds.as_ref().map(edge),
-            fails: found.fails.as_ref().map(edge),
-            steps: searched
-                .steps
-                .iter()
-                .map(|step| {
-                    let (measured, at_least) = match step.measured {
-                        Measured::Value { value, at_least } => (Some(value), at_least),
-                        Measured::Between { least, .. } => (Some(least), true),
-                        Measured::TooFewSamples { .. } => (None, false),
-                    };
-                    StepDocument {
-                        offered_rate: step.offered_rate,
-                        rate: step.rate,
-                        good_share: step.good_share,
-                        verdict: step.verdict(),
-                        counts: step.counts,
-                        connections: step.connections,
-                        measured,
-                        at_least,
-                        warnings: step
-                            .warnings
-                            .iter()
-                            .map(|it| warning(it, words::sentences(it)))
-                            .collect(),
-                    }
-                })
-                .collect(),
-        },
+    let warnings = step.warnings.iter().map(|it| warning(it, searched.sought.warns(it)));
+    StepDocument {
+        offered_rate: step.offered_rate,
+        rate: step.rate,
+        good_share: step.good_share,
+        verdict: step.verdict(),
+        measured,
+        at_least,
+        warnings: warnings.collect(),
     }
 }
 
@@ -642,8 +712,9 @@ mod tests {
 
     use serde_json::Value;
 
+    use super::super::rooms;
     use super::super::run::tests::{bad, good, of_a_store, of_hosts};
-    use super::super::{find_rate, rooms};
+    use super::super::search::tests as searches;
     use super::*;
 
     fn value(document: &impl Serialize) -> Value {
@@ -686,8 +757,9 @@ mod tests {
             fields(&value(&rooms::json::run(&robots, seen)), "", &mut written);
         }
         written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
-        let searched = find_rate::tests::searched();
-        fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);
+        for searched in [searches::searched(), searches::searched_robots()] {
+            fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);
+        }
         let page = include_str!("../../../../../docs/load-json.md");
         let documented: BTreeSet<String> = page
             .lines()

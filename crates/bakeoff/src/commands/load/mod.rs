@@ -8,7 +8,7 @@
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
 //!   sentences of `words`, and by `by_host` of each host;
-//! - `find_rate`: many runs, in search of a rate;
+//! - `search`: many runs, in search of a rate, or of how many robots there may be;
 //! - `sink`: the files, or standard output, that results are written to;
 //! - `exit`: what the exit code says.
 
@@ -16,7 +16,6 @@ pub mod arguments;
 mod by_host;
 mod clients;
 mod exit;
-mod find_rate;
 mod hdr;
 pub mod interrupt;
 mod json;
@@ -26,6 +25,7 @@ mod pace;
 pub mod quantity;
 mod rooms;
 mod run;
+mod search;
 mod sink;
 mod summary;
 mod table;
@@ -80,16 +80,16 @@ fn carry_out(arguments: &LoadArguments) -> Result<Exit, Failure> {
         let clients = (&mut clients, arguments.quiet);
         self::preload(&preload, PRELOADED_WITHIN, clients, &stop, &mut output)?;
     }
-    if let Some(condition) = &arguments.find_rate {
+    load::scout(&plan, &stop).map_err(|sentence| Failure { exit: Exit::Unanswered, sentence })?;
+    if let Some(condition) = arguments.searched() {
         let searched = (&plan, condition);
-        let found = find_rate::run(arguments, searched, &mut clients, &stop, &mut output)?;
+        let found = search::run(arguments, searched, &mut clients, &stop, &mut output)?;
         found.elsewhere.iter().for_each(|sentence| complain(sentence));
         let document = json::search(&arguments.shown_url(), &plan, &found);
         let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
         let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
-    load::scout(&plan, &stop).map_err(|sentence| Failure { exit: Exit::Unanswered, sentence })?;
     let offered = clients.offer(&plan, &stop, arguments.quiet)?;
     let run = judged(arguments, plan, offered);
     output.print(&match &run.outcome.deliveries {

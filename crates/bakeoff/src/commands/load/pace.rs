@@ -9,6 +9,7 @@ use load::verdict::metric::{Metric, Series};
 use report::units;
 
 use super::quantity;
+use super::rooms::ROBOTS_MAX;
 use super::run::rate;
 
 /// More than any one machine can offer.
@@ -48,6 +49,30 @@ pub fn check(condition: &Condition, plan: &Plan) -> Result<(), String> {
         .map_err(|why| format!("--find-rate '{condition}' can't be searched for: {why}"))?;
     let kept = plan.keep_alive.then_some(plan.connections);
     check_samples(condition, share(condition, plan), step_length(plan), kept)
+}
+
+/// The same of a search for robots.
+///
+/// # Errors
+/// One sentence with the reason, and the length that does.
+pub fn check_robots(condition: &Condition, plan: &Plan) -> Result<(), String> {
+    let refused = |why: &str| Err(format!("--find-connections '{condition}' {why}"));
+    if let Err(why) = condition.check_search() {
+        return refused(&format!("can't be searched for: {why}"));
+    }
+    if let Metric::Time(Series::Connect, _) = condition.metric() {
+        return refused("is of connections; take the times of deliveries, as 'p95 < 250ms'");
+    }
+    let each = plan.arrivals.rate().unwrap_or_default() / f64::from(plan.connections);
+    if lowest_rate(condition, plan) <= each * ROBOTS_MAX as f64 {
+        return Ok(());
+    }
+    refused(&format!(
+        "takes more samples than {} robots have in {}; make the steps longer (-d), or let them \
+         speak more often (--rate)",
+        units::whole(ROBOTS_MAX),
+        humantime::format_duration(step_length(plan)),
+    ))
 }
 
 fn check_samples(

@@ -66,6 +66,7 @@ impl Progress {
                 units::of(u64::from(*cuts), "time")
             )),
             Event::WasCutOff { store, made, left } => self.was_cut_off(store, *made, *left),
+            Event::PlaysScripts { gateway, left } => self.plays_scripts(gateway, *left),
             Event::ClassesKnown(ToMake { trials, time, .. }) => self.say(&format!(
                 "It is known what each store survives: {} to make, {}",
                 units::of(*trials as u64, "trial"),
@@ -156,6 +157,12 @@ impl Progress {
         } else if made == 1 {
             self.say(&text);
         }
+    }
+
+    /// Shows with whom scripts are played. Where lines go to a file, one a gateway is enough.
+    fn plays_scripts(&self, gateway: &str, left: TimeLeft) {
+        let says = format!("{gateway} · scripts before it is timed · {} left", at_least(left));
+        if self.line.is_hidden() { self.say(&says) } else { self.show_with_clock(&says) }
     }
 
     /// Says where stores have their data, if that isn't the folder that it would be.

@@ -33,8 +33,12 @@ pub fn sentence(spent: &Spent) -> Option<String> {
         0.0 => String::new(),
         seconds => format!(", {} cutting stores off", share(seconds)),
     };
+    let scripts = match spent.scripts_s {
+        0.0 => String::new(),
+        seconds => format!(", {} playing scripts", share(seconds)),
+    };
     Some(format!(
-        "Time: {}: {} measured, {} warm-up{second_client}{cuts}, {} the lab's own ({}).",
+        "Time: {}: {} measured, {} warm-up{second_client}{cuts}{scripts}, {} the lab's own ({}).",
         time(spent.whole_s),
         share(spent.window_s),
         share(spent.warmup_s),
@@ -55,6 +59,7 @@ mod tests {
             warmup_s: 51.0,
             second_client_s: 0.0,
             cuts_s: 0.0,
+            scripts_s: 0.0,
             connect_s: 5.0,
             start_s: 31.0,
             contract_s: 5.0,

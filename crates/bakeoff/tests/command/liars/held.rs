@@ -62,6 +62,10 @@ pub const HELD: &[(&str, &[Held])] = &[
                 "If a second client doesn't raise the rate, the server was the limit all the same",
                 "a_second_client_tells_whose_the_limit_was",
             ),
+            test(
+                "So its times are doubted as those of any other client.",
+                "busy_robots_cast_doubt_though_their_gateway_has_time_to_spare",
+            ),
         ],
     ),
     (
@@ -100,8 +104,17 @@ pub const HELD: &[(&str, &[Held])] = &[
         )],
     ),
     (
+        "docs/checks/delayed-ack.md",
+        &[mistake("So only some deliveries take 40 ms, and the median may show nothing.", "nagle")],
+    ),
+    (
         "docs/checks/deliveries.md",
         &[
+            mistake(
+                "A server that leaves a member out has less to do than one that reaches all.",
+                "senders-count",
+            ),
+            mistake("A member that is cut misses all that comes after.", "cut-readers"),
             test(
                 "missing deliveries and members that were cut are suspect where the contender's documentation promises that a message comes once at most",
                 "a_delivery_that_never_came_is_invalid_unless_it_was_promised_at_most_once",
@@ -113,15 +126,51 @@ pub const HELD: &[(&str, &[Held])] = &[
         ],
     ),
     (
+        "docs/checks/slow-reader.md",
+        &[
+            test(
+                "A contender that does something else than its file says is compared as what it isn't, so its figures are invalid.",
+                "what_a_gateway_does_with_a_slow_reader_is_held_to_its_promise",
+            ),
+            test(
+                "If others only waited, and for less than a second, that may have been a moment of the machine.",
+                "a_short_wait_of_others_alone_is_doubtful",
+            ),
+            test(
+                "If all came and memory didn't grow, it isn't known where the messages were.",
+                "what_all_came_was_buffered_if_memory_grew_by_half_of_it",
+            ),
+        ],
+    ),
+    (
+        "docs/checks/storm.md",
+        &[
+            test(
+                "One that can't take all back in 5 s has a short listen queue, or does much for each that joins.",
+                "who_does_not_let_all_robots_back_after_a_storm_is_found",
+            ),
+            test(
+                "Then it doesn't do the job that it was timed at, so its figures are invalid.",
+                "what_is_not_in_order_after_a_storm_makes_the_figures_invalid",
+            ),
+        ],
+    ),
+    (
         "docs/checks/evictions.md",
         &[mistake("Values that a store says it threw away", "evicted-keys")],
     ),
     (
         "docs/checks/fair-answers.md",
-        &[test(
-            "In an open loop it is invalid from one for a hundred connections on, and suspect below.",
-            "connections_that_were_asked_and_left_waiting_are_found_in_both_loops",
-        )],
+        &[
+            test(
+                "In an open loop it is invalid from one for a hundred connections on, and suspect below.",
+                "connections_that_were_asked_and_left_waiting_are_found_in_both_loops",
+            ),
+            test(
+                "Of deliveries to robots nothing is left to chance: all speak in turn, so that each is owed as many as the others.",
+                "a_gateway_that_breaks_what_rooms_are_for_is_found_by_what_it_did",
+            ),
+        ],
     ),
     (
         "docs/checks/frequency.md",
@@ -169,17 +218,38 @@ pub const HELD: &[(&str, &[Held])] = &[
         ],
     ),
     (
-        "docs/checks/lateness.md",
-        &[test(
-            "A request that was sent late has waited in the client, and its response time has that wait.",
-            "a_late_client_casts_doubt_on_response_times",
+        "docs/checks/hidden-tail.md",
+        &[mistake(
+            "The sender's own wait doesn't show it either, unless that member speaks.",
+            "senders-round-trip",
         )],
+    ),
+    (
+        "docs/checks/lateness.md",
+        &[
+            test(
+                "A request that was sent late has waited in the client, and its response time has that wait.",
+                "a_late_client_casts_doubt_on_response_times",
+            ),
+            test(
+                "Of robots in rooms: how late they spoke.",
+                "robots_that_speak_late_are_seen_by_a_few_messages",
+            ),
+        ],
     ),
     (
         "docs/checks/load-arrived.md",
         &[
             mistake("a limit of 1,024 connections makes 5,000 look easy.", "worker-connections"),
             mistake("In 2009 that was read as a server's latency.", "small-backlog"),
+            mistake(
+                "With fewer connections than asked for, the figure belongs to another load",
+                "few-robots",
+            ),
+            test(
+                "Each robot is asked into its room, so none may be missing.",
+                "a_robot_that_is_in_no_room_makes_the_figures_invalid",
+            ),
         ],
     ),
     (
@@ -233,6 +303,10 @@ pub const HELD: &[(&str, &[Held])] = &[
             test(
                 "Where all contenders are compared at one rate, a contender that answers less did less work.",
                 "who_doesnt_hold_the_rate_of_all_is_invalid",
+            ),
+            test(
+                "A gateway that doesn't read is handed nothing more, and that is shed.",
+                "a_gateway_that_does_not_read_or_falls_behind_did_not_hold_the_rate",
             ),
         ],
     ),
@@ -368,7 +442,13 @@ pub const HELD: &[(&str, &[Held])] = &[
     ),
     (
         "docs/checks/steady.md",
-        &[mistake("A rate that still rises is a warm-up.", "cold-jit-messages")],
+        &[
+            mistake("A rate that still rises is a warm-up.", "cold-jit-messages"),
+            test(
+                "A message to a room of thousands is thousands of deliveries at one moment, on one side of a half's edge or on the other.",
+                "a_gateway_that_delivers_less_and_less_casts_doubt_and_a_message_more_in_a_half_does_not",
+            ),
+        ],
     ),
     (
         "docs/checks/survives.md",

@@ -1,5 +1,5 @@
-//! Servers, programs, stores and gateways that lie, each beside the sentence of a page that says what finds it
-//! out: `make liars` has them all measured, and prints a line for each.
+//! Servers, programs, stores and gateways that lie, each beside the sentence of a page that says
+//! what finds it out: `make liars` has them all measured, and prints a line for each.
 //!
 //! The list grows with each lie that was believed once. The parts:
 //!
@@ -272,6 +272,15 @@ fn stores(asks: &str, liars: &[Liar], changes: &[(&str, &str)]) -> Vec<String> {
     tried(&lab, liars)
 }
 
+/// Gateways in these modes, after these changes to their study, beside one that is honest.
+fn gateways(liars: &[Liar], changes: &[(&str, &str)]) -> Vec<String> {
+    let (lab, liars) = (Lab::of_gateways(), &asked_for(liars));
+    changes.iter().for_each(|(from, to)| lab.change_study(from, to));
+    let modes = liars.iter().map(|liar| liar.mode);
+    modes.chain(["honest"]).for_each(|mode| super::rooms::gateway(&lab, mode));
+    tried(&lab, liars)
+}
+
 /// The server of tests that lies.
 const SERVER: (&str, &str) = ("liar.py", include_str!("../../fixture/liar.py"));
 
@@ -415,10 +424,13 @@ fn stores_that_lie_are_found_as_their_pages_say() {
 #[test]
 #[ignore = "make liars"]
 fn gateways_that_lie_are_found_as_their_pages_say() {
-    let (lab, liars) = (Lab::of_gateways(), &asked_for(&tried::OF_ROOMS));
-    let modes = liars.iter().map(|liar| liar.mode);
-    modes.chain(["honest"]).for_each(|mode| super::rooms::gateway(&lab, mode));
-    let wrong = tried(&lab, liars);
+    let mut wrong = gateways(&tried::OF_ROOMS, &[]);
+    let large = ("connections = 20, room = [5]", "connections = 400, room = [200]");
+    wrong.extend(gateways(&tried::OF_LARGE_ROOMS, &[large, ("per_s = 2000", "per_s = 20000")]));
+    let pairs = ("connections = 20, room = [5]", "connections = 96, room = [2]");
+    let seconds = ("measure_s = 0.6", "measure_s = 2.2");
+    let changes = [pairs, ("per_s = 2000", "per_s = 4000"), seconds];
+    wrong.extend(gateways(&tried::OF_PAIRS, &changes));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -6,6 +6,9 @@ use super::{By, Liar};
 const CONTRACT: &str = "docs/checks/contract.md";
 const ERRORS: &str = "docs/checks/errors.md";
 const DELIVERIES: &str = "docs/checks/deliveries.md";
+const LOAD_ARRIVED: &str = "docs/checks/load-arrived.md";
+const DELAYED_ACK: &str = "docs/checks/delayed-ack.md";
+const HIDDEN_TAIL: &str = "docs/checks/hidden-tail.md";
 const SAME_ANSWERS: &str = "docs/checks/same-answers.md";
 const OWN_ACCOUNT: &str = "docs/checks/own-account.md";
 const DISK_WRITES: &str = "docs/checks/disk-writes.md";
@@ -83,8 +86,8 @@ pub const OF_LOAD: [Liar; 18] = [
     liar("docs/checks/keep-alive.md", OPENED_AGAIN, "cuts", by("keep-alive")),
     liar("docs/checks/keep-alive.md", OPENED_AGAIN, "cuts-unsaid", by("keep-alive")),
     liar("docs/checks/keep-alive.md", OPENED_AGAIN, "resets-kept", by("keep-alive")),
-    liar("docs/checks/load-arrived.md", NEVER_ACCEPTED, "accepts-two", by("load-arrived")),
-    liar("docs/checks/delayed-ack.md", TWO_PARTS, "two-writes", by("delayed-ack")),
+    liar(LOAD_ARRIVED, NEVER_ACCEPTED, "accepts-two", by("load-arrived")),
+    liar(DELAYED_ACK, TWO_PARTS, "two-writes", by("delayed-ack")),
     liar("docs/checks/server-cores.md", IDLE_CORES, "sleeps", by("server-cores")),
     liar(DISK_WRITES, A_LOG, "logs", by("disk-writes")),
     liar(
@@ -99,22 +102,55 @@ pub const OF_LOAD: [Liar; 18] = [
 const LEFT_OUT: &str =
     "A server that leaves a member out has less to do than one that reaches all.";
 const OTHER_WORK: &str = "So has one that checks no room, and one that sends a message again does other work than is compared.";
+const IS_CUT: &str = "A member that is cut misses all that comes after.";
 const NONE_MADE_UP: &str = "Each message says whose it is, and every byte of it follows from that and the run's seed, so that none can be made up.";
 
 /// Of gateways, which do their job as long as they aren't under load.
-pub const OF_ROOMS: [Liar; 7] = [
+pub const OF_ROOMS: [Liar; 10] = [
     liar(DELIVERIES, LEFT_OUT, "drops-some", by("deliveries")),
     liar(DELIVERIES, LEFT_OUT, "leaves-one-out", by("deliveries")),
     liar(DELIVERIES, OTHER_WORK, "says-twice", by("deliveries")),
     liar(DELIVERIES, OTHER_WORK, "leaks", by("deliveries")),
     liar(DELIVERIES, NONE_MADE_UP, "flips-a-bit", by("deliveries")),
+    liar(DELIVERIES, NONE_MADE_UP, "old-connection", by("deliveries")),
     liar(
         DELIVERIES,
         "Messages of one sender that overtake each other tell of a server that has several queues for one member, which its users would have to put in order.",
         "swaps",
         by("deliveries"),
     ),
-    liar(DELIVERIES, "A member that is cut misses all that comes after.", "cuts", by("deliveries")),
+    liar(DELIVERIES, IS_CUT, "cuts", by("deliveries")),
+    liar(DELIVERIES, IS_CUT, "breaks-off", by("deliveries")),
+    liar(
+        LOAD_ARRIVED,
+        "A connection alone is none: the kernel makes it for a gateway that lets nobody else in.",
+        "lets-few-in",
+        by("load-arrived"),
+    ),
+];
+
+/// Of gateways with hundreds in a room.
+pub const OF_LARGE_ROOMS: [Liar; 1] = [liar(
+    HIDDEN_TAIL,
+    "But each message waits for that member, since it has reached its room when the last one has it.",
+    "late-to-one",
+    by("hidden-tail"),
+)];
+
+/// Of gateways with two in a room, for some seconds.
+pub const OF_PAIRS: [Liar; 2] = [
+    liar(
+        DELAYED_ACK,
+        "A gateway that writes the length of a message and the message apart, without `TCP_NODELAY`, keeps the message back until its length is acknowledged.",
+        "waits-for-acks",
+        by("delayed-ack"),
+    ),
+    liar(
+        "docs/checks/offered-rate.md",
+        "One that falls behind by a little has a queue that grows, and all times are those of the queue.",
+        "falls-behind",
+        by("offered-rate"),
+    ),
 ];
 
 /// Of servers whose bodies are held to a text as a whole.
@@ -146,7 +182,7 @@ pub const OF_SECONDS: [Liar; 8] = [
         "slows",
         by("steady"),
     ),
-    liar("docs/checks/hidden-tail.md", NO_PERCENTILE, "stands-still", by("hidden-tail")),
+    liar(HIDDEN_TAIL, NO_PERCENTILE, "stands-still", by("hidden-tail")),
     liar(ONE_CEILING, ONE_RATE, "ceiling-0", by("one-ceiling")),
     liar(ONE_CEILING, ONE_RATE, "ceiling-1", by("one-ceiling")),
     liar(ONE_CEILING, ONE_RATE, "ceiling-3", by("one-ceiling")),
@@ -416,5 +452,6 @@ pub fn all() -> impl Iterator<Item = &'static Liar> {
     let programs = OF_PAYLOADS.iter().chain(&OF_ORDER).chain(&OF_RECORDS_KEPT);
     let stores = OF_READS.iter().chain(&OF_SEVERAL).chain(&OF_REMOVALS).chain(&OF_WRITES);
     let stores = stores.chain(&OF_MISSES).chain(&OF_CRASHES).chain(&OF_FLUSHES);
-    servers.chain(programs).chain(stores).chain(&OF_CUTS).chain(&OF_ROOMS)
+    let gateways = OF_ROOMS.iter().chain(&OF_LARGE_ROOMS).chain(&OF_PAIRS);
+    servers.chain(programs).chain(stores).chain(&OF_CUTS).chain(gateways)
 }

@@ -18,6 +18,7 @@ use load::plan::rooms::{MESSAGE_BYTES, Qos, Wire};
 use load::plan::{Ending, Rooms, Slow, Storm};
 use report::units;
 
+pub use self::words::sentences;
 use super::quantity::{self, Part};
 
 /// Under this heading.
@@ -26,7 +27,7 @@ const ROOMS: &str = "Rooms (frames://, mqtt://, nats://, redis://…?rooms)";
 pub const URLS: &str = "frames://, mqtt://, nats:// or redis://…?rooms";
 
 /// Robots of all rooms that one run may have.
-const ROBOTS_MAX: u64 = 1_000_000;
+pub const ROBOTS_MAX: u64 = 1_000_000;
 
 /// What robots do.
 #[derive(Debug, Clone, clap::Args)]
