@@ -34,6 +34,12 @@ fn redis_passes_on_by_publish_and_subscribe() {
     does_its_job("redis", &[("redis", "RESP3", true)]);
 }
 
+#[test]
+#[ignore = "`make check-servers` has those that start slowly"]
+fn rabbitmq_passes_on_by_its_plugin_of_mqtt() {
+    does_its_job("rabbitmq", &[("rabbitmq", "MQTT 3.1.1, QoS 0", false)]);
+}
+
 /// Runs a study with what lies in a broker's folder; gives what was said at the end, unless it can't
 /// be had.
 fn does_its_job(broker: &str, all: &[Spoken]) -> Option<String> {

@@ -92,6 +92,19 @@ impl InTime {
         sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).map_err(Into::into)
     }
 
+    /// Whether the other side ends it in its time. What comes is left where it is.
+    pub fn breaks(&self) -> bool {
+        // What breaks a stream is told unasked.
+        let mut polled = [PollFd::new(&self.stream, PollFlags::RDHUP)];
+        while let Ok(wait) = self.time.left() {
+            let wait = Timespec::try_from(wait).expect("a wait is short");
+            if matches!(poll(&mut polled, Some(&wait)), Ok(1..)) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Sends all bytes.
     pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Missed> {
         while !bytes.is_empty() {
@@ -207,6 +220,20 @@ mod tests {
             is_over.store(true, Ordering::Relaxed);
             assert!(matches!(sent, Err(Missed::TooLate(_))), "{sent:?}");
         });
+    }
+
+    /// Else a server would be asked to cut somebody who reads again, whom it may forgive.
+    #[test]
+    fn a_stream_breaks_where_its_server_goes_though_nothing_was_read() {
+        let (mut stream, listener) = to_nobody(LONG, &Stop::default());
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(b"unread").unwrap();
+        stream.begin_for(SHORT);
+        assert!(!stream.breaks(), "bytes came, and nothing else");
+        drop(server);
+        stream.begin_anew();
+        assert!(stream.breaks());
+        assert_eq!(stream.receive(&mut [0; 10]).unwrap(), 6);
     }
 
     #[test]

@@ -185,6 +185,12 @@ impl RoomMember {
         }
     }
 
+    /// Whether its connection breaks within this time, in which it reads nothing.
+    pub fn breaks_within(&mut self, time: Duration) -> bool {
+        self.stream.begin_for(time);
+        self.stream.breaks()
+    }
+
     /// Says a message again and again, and hears none, until the gateway takes no more for a
     /// moment, or has taken so many bytes; how many it took.
     pub fn say_until_it_stops(&mut self, message: &[u8], bytes_max: usize) -> usize {

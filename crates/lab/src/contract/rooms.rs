@@ -29,10 +29,12 @@ const AT_ONCE: usize = 100;
 const SIZES: [usize; 2] = [32, 65_535];
 /// For how long a member reads nothing.
 const READS_NOTHING_FOR: Duration = Duration::from_secs(2);
-/// What it says meanwhile, at most: more than the kernel holds, and more than 64 MiB, which is the
-/// most that a server keeps for a member and cuts it then (NATS).
-const SAID_BYTES_MAX: usize = 96 << 20;
-/// How long it may take after that until a member that is to be cut is cut.
+/// What it says meanwhile, at most: more than any buffers of the kernel's hold.
+const SAID_BYTES_MAX: usize = 64 << 20;
+/// How long it may take after that until a member that is to be cut is cut, while it still reads
+/// nothing. NATS waits longest, 10 s.
+const CUT_UNREAD_WITHIN: Duration = Duration::from_secs(12);
+/// The same once it reads again.
 const CUT_WITHIN: Duration = Duration::from_secs(3);
 
 /// The contract of all gateways.
@@ -448,7 +450,9 @@ fn slow_reader(at: &Gateway) -> Result<String, RoomWrong> {
         messages += 1;
         sleep(Duration::from_millis(20));
     }
-    let is_cut = slow.is_cut_within(CUT_WITHIN);
+    let has_to_be_cut = at.job.slow_reader == Some(SlowReader::Cuts);
+    let is_cut =
+        has_to_be_cut && slow.breaks_within(CUT_UNREAD_WITHIN) || slow.is_cut_within(CUT_WITHIN);
     let seen = if is_cut { "it was cut" } else { "it wasn't cut" };
     match at.job.slow_reader {
         Some(promised) if is_cut != (promised == SlowReader::Cuts) => {

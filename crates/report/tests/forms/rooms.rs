@@ -40,7 +40,7 @@ fn nothing_is_said_of_requests_or_answers_where_nobody_asks() {
 #[test]
 fn who_speaks_what_is_told_where_wires_differ() {
     let says = "Wires differ, so that a difference may be one of protocols: Hasty speaks NATS; Go, \
-                goroutines and Erlang/OTP gen_tcp speak frames.";
+                goroutines and Erlang/OTP";
     let forms = |run: &result::Run| {
         let shown = terminal(run, Terminal { columns: 120, colour: false });
         [shown, markdown(run), html(run)]
