@@ -22,8 +22,7 @@ use crate::started::{ROOT, Started, is_built};
 use robot::Robot;
 
 /// Those whose build takes a few seconds.
-const LIGHT: [&str; 7] =
-    ["cpp-coroutines", "erlang", "erlang-statem", "go", "jdk-virtual-threads", "node", "python"];
+const LIGHT: [&str; 5] = ["cpp-coroutines", "erlang", "go", "node", "python"];
 
 fn is_light(name: &str) -> bool {
     LIGHT.contains(&name)
