@@ -40,7 +40,7 @@ test: ## install what is missing, lint, and run the tests (of contenders those o
 # Its own tests are those of the engines that this machine has.
 test-store := cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features
 
-mistakes: ## make every known mistake again, and see whether its check names it (twenty minutes)
+mistakes: ## make every known mistake again, and see whether its check names it (more than a quarter of an hour)
 	@setup/install mistakes
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all that could be made was caught, but not all could be made here.
