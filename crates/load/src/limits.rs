@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::{Arrivals, Rooms, Workload};
+use crate::plan::{Rooms, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
@@ -102,9 +102,7 @@ fn allow_under_way(
 /// Refuses more messages under way than this machine has memory for, if the server handed on none
 /// of them: each is awaited for as long as the timeout, and its sender may have it for as long.
 fn allow_owed(rooms: Rooms, plan: &Plan, available: Option<u64>) -> Result<(), Error> {
-    let (Arrivals::Constant(rate) | Arrivals::Poisson(rate)) = plan.arrivals else {
-        return Ok(());
-    };
+    let Some(rate) = plan.arrivals.rate() else { return Ok(()) };
     let messages = rooms.messages(rate) * 2.0 * plan.timeout.as_secs_f64();
     let threads = plan.threads_of(&allowed_cpus().unwrap_or_default());
     // Each thread that has members of a room has a row of each of its messages.
@@ -188,6 +186,7 @@ pub(crate) fn wake_on_time() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Arrivals;
     use crate::plan::rooms::Wire;
 
     #[test]

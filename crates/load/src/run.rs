@@ -167,7 +167,7 @@ impl Plan {
         if self.pipeline > 1 && !self.keep_alive {
             return wrong("requests can be pipelined only on connections that are kept");
         }
-        if let Arrivals::Constant(rate) | Arrivals::Poisson(rate) = self.arrivals
+        if let Some(rate) = self.arrivals.rate()
             && !(rate > 0.0 && rate.is_finite())
         {
             return wrong("an open loop needs a rate above 0");

@@ -7,11 +7,9 @@ use std::time::{Duration, Instant};
 
 use load::Stop;
 use load::member::Member;
-use load::outcome::SampledAnswer;
 use load::plan::rooms::Wire;
 use result::evidence::ContractStep;
 
-use super::program::{GivenWork, Told};
 use super::room_member::{RoomMember, RoomWrong};
 use super::{Contract, Depth};
 use crate::place::Running;
@@ -55,17 +53,6 @@ impl Contract for RoomsJob {
         tell: &mut dyn FnMut(&ContractStep),
     ) -> Vec<ContractStep> {
         go_through((on.address, *self), depth, stop, tell)
-    }
-
-    /// The load generator holds every delivery to what was said, byte for byte.
-    fn under_work(
-        &self,
-        _answers: &[SampledAnswer],
-        _told: &[Told],
-        _given: &GivenWork,
-        _stop: &Stop,
-    ) -> Vec<ContractStep> {
-        Vec::new()
     }
 }
 

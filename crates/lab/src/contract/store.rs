@@ -4,10 +4,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use load::outcome::SampledAnswer;
 use result::evidence::ContractStep;
 
-use super::program::{GivenWork, Told};
 use super::store_client::{StoreClient, StoreWrong};
 use super::{Contract, Depth};
 use crate::place::Running;
@@ -46,17 +44,6 @@ impl Contract for StoreJob {
         tell: &mut dyn FnMut(&ContractStep),
     ) -> Vec<ContractStep> {
         go_through((on.address, self.speaks), depth, stop, tell)
-    }
-
-    /// The load generator holds every answer to what was written, byte for byte.
-    fn under_work(
-        &self,
-        _answers: &[SampledAnswer],
-        _told: &[Told],
-        _given: &GivenWork,
-        _stop: &Stop,
-    ) -> Vec<ContractStep> {
-        Vec::new()
     }
 }
 

@@ -201,9 +201,7 @@ fn connection_wait(outcome: &Outcome, percentile: u32) -> Duration {
 }
 
 fn rate_not_reached(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
-    let (Arrivals::Constant(offered) | Arrivals::Poisson(offered)) = plan.arrivals else {
-        return None;
-    };
+    let offered = plan.arrivals.rate()?;
     let window = outcome.window.as_secs_f64();
     // Before the quickest of them no answer can be there, however well the server keeps up.
     let quickest = Duration::from_nanos(outcome.response.good.min());
