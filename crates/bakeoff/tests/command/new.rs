@@ -392,7 +392,7 @@ fn each_command_that_a_template_shows_or_new_prints_is_found_as_it_is_pasted() {
     for (place, studies) in
         [(&[][..], "studies/"), (&["--studies", "my own"], "my own/"), (&[], "./")]
     {
-        for driver in ["generator", "keys", "program"] {
+        for driver in ["generator", "keys", "rooms", "program"] {
             let lab = Lab::new();
             fs::remove_dir_all(lab.path("studies")).unwrap();
             let study = if studies == "./" { "./mine" } else { "mine" };
@@ -453,6 +453,31 @@ fn a_new_study_of_stores_has_a_store_that_is_checked_measured_and_cut_off_as_it_
     lab.assert_nothing_is_left();
 }
 
+#[test]
+fn a_new_study_of_gateways_has_contenders_that_are_measured_as_they_are() {
+    let lab = Lab::new();
+    let next = then(&lab.bakeoff(&["new", "lobby", "--driver", "rooms"]));
+    assert_eq!(next, "bakeoff new lobby/NAME --language go");
+    let mut contenders = BTreeSet::new();
+    for [language, ..] in filled_in() {
+        let said = lab.bakeoff(&["new", &format!("lobby/{language}"), "--language", language]);
+        assert_eq!(then(&said), format!("bakeoff check lobby/{language}"));
+        contenders.insert(language.to_string());
+    }
+    // A run asks the contract before each trial, and who breaks it isn't measured.
+    let short = ["--blocks", "1", "--seconds", "0.3", "--warmup", "0.1"];
+    let said = lab.bakeoff(&[&["run", "lobby"], &short[..]].concat());
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let trials = lab.run().trials;
+    let measured: BTreeSet<String> = trials.iter().map(|it| it.slot.contender.clone()).collect();
+    assert_eq!(measured, contenders, "{said:?}");
+    for trial in &trials {
+        let work = trial.evidence.work.as_ref().unwrap_or_else(|| panic!("{said:?}"));
+        assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+    }
+    lab.assert_nothing_is_left();
+}
+
 /// Else a study of one's own would begin with an error.
 #[test]
 fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
@@ -506,7 +531,7 @@ fn a_study_or_a_contender_is_asked_for_by_the_name_that_it_has() {
     let said = lab.bakeoff(&["new", "mine"]);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.stderr.contains("for a new study add --driver with one of generator, keys"),
+        said.stderr.contains("for a new study add --driver with one of generator, keys, rooms"),
         "{said:?}"
     );
     let said = lab.bakeoff(&["new", "s/mine", "--driver", "generator"]);

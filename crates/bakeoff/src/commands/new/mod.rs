@@ -97,8 +97,7 @@ fn contender(arguments: &NewArguments) -> Result<New, String> {
     let typed = typed(&studies, &format!("{study}/{name}"));
     let contract = visible(&file.contract.get_ref().says);
     let words = Words { study: &study, name: &name, typed: &typed, contract: &contract };
-    let files =
-        language.unwrap_or(&GENERAL).files(kind, &words).ok_or_else(|| no_skeleton(kind))?;
+    let files = language.unwrap_or(&GENERAL).files(kind, &words).ok_or_else(no_store)?;
     Ok(New {
         folder: studies.join(&study).join(&name),
         files,
@@ -116,14 +115,9 @@ fn contender(arguments: &NewArguments) -> Result<New, String> {
     })
 }
 
-fn no_skeleton(kind: Kind) -> String {
-    if kind == Kind::Rooms {
-        return "there is no skeleton of a gateway in any language; without `--language`, \
-                contender.toml names the program that is to be measured"
-            .into();
-    }
-    let is_there = |language: &&skeleton::Language| language.has(Kind::Keys);
-    let there: Vec<&str> = LANGUAGES.iter().filter(is_there).map(|it| it.option).collect();
+fn no_store() -> String {
+    let there: Vec<&str> =
+        LANGUAGES.iter().filter(|it| it.has_store()).map(|it| it.option).collect();
     format!(
         "there is no skeleton of a store in this language, but in {}; without `--language`, \
          contender.toml names the program that is to be measured",

@@ -16,6 +16,8 @@ pub struct Language {
     server: Source,
     /// A contender that drives itself.
     program: Source,
+    /// A gateway of rooms.
+    gateway: Source,
     /// A store, where there is one.
     store: Option<Source>,
 }
@@ -31,9 +33,10 @@ struct Source {
 }
 
 /// What drives a study's contenders, and the file of such a study.
-pub const DRIVERS: [(&str, &str); 3] = [
+pub const DRIVERS: [(&str, &str); 4] = [
     ("generator", include_str!("skeletons/study-of-generator.toml")),
     ("keys", include_str!("skeletons/study-of-keys.toml")),
+    ("rooms", include_str!("skeletons/study-of-rooms.toml")),
     ("program", include_str!("skeletons/study-of-program.toml")),
 ];
 
@@ -72,6 +75,14 @@ pub const LANGUAGES: [Language; 4] = [
                 ("go.mod", include_str!("skeletons/go.mod")),
             ],
         },
+        gateway: Source {
+            build: GO,
+            run: r#"run = ["$BUILD/contender"]"#,
+            files: &[
+                ("main.go", include_str!("skeletons/gateway/main.go")),
+                ("go.mod", include_str!("skeletons/go.mod")),
+            ],
+        },
         store: None,
     },
     Language {
@@ -97,6 +108,11 @@ pub const LANGUAGES: [Language; 4] = [
             run: r#"run = ["java", "-cp", "$BUILD", "Program"]"#,
             files: &[("Program.java", include_str!("skeletons/program/Program.java"))],
         },
+        gateway: Source {
+            build: r#"build = ["javac", "-d", "$BUILD", "Gateway.java"]"#,
+            run: r#"run = ["java", "-cp", "$BUILD", "Gateway"]"#,
+            files: &[("Gateway.java", include_str!("skeletons/gateway/Gateway.java"))],
+        },
         store: None,
     },
     Language {
@@ -114,6 +130,11 @@ pub const LANGUAGES: [Language; 4] = [
             run: r#"run = ["node", "$SOURCE/program.js"]"#,
             files: &[("program.js", include_str!("skeletons/program/program.js"))],
         },
+        gateway: Source {
+            build: r#"# build = ["npm", "ci"]"#,
+            run: r#"run = ["node", "$SOURCE/gateway.js"]"#,
+            files: &[("gateway.js", include_str!("skeletons/gateway/gateway.js"))],
+        },
         store: None,
     },
     Language {
@@ -130,6 +151,11 @@ pub const LANGUAGES: [Language; 4] = [
             build: NO_BUILD,
             run: r#"run = ["python3", "$SOURCE/program.py"]"#,
             files: &[("program.py", include_str!("skeletons/program/program.py"))],
+        },
+        gateway: Source {
+            build: NO_BUILD,
+            run: r#"run = ["python3", "$SOURCE/gateway.py"]"#,
+            files: &[("gateway.py", include_str!("skeletons/gateway/gateway.py"))],
         },
         store: Some(Source {
             build: NO_BUILD,
@@ -154,6 +180,11 @@ pub const GENERAL: Language = Language {
     program: Source {
         build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
         run: r#"run = ["FILL-IN"]"#,
+        files: &[],
+    },
+    gateway: Source {
+        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
+        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
         files: &[],
     },
     store: Some(Source {
@@ -191,17 +222,12 @@ pub struct Words<'a> {
 const CONTENDER: &str = include_str!("skeletons/contender.toml");
 
 impl Language {
-    /// Whether there is a skeleton of this kind in it.
-    pub fn has(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Http | Kind::Program => true,
-            Kind::Keys => self.store.is_some(),
-            // One with source would be a web server.
-            Kind::Rooms => self.server.files.is_empty(),
-        }
+    /// Whether there is a skeleton of a store in it.
+    pub fn has_store(&self) -> bool {
+        self.store.is_some()
     }
 
-    /// The files of a contender of this kind, filled in. `None` where there is none of it in this
+    /// The files of a contender of this kind, filled in. `None` where there is no store in this
     /// language.
     pub fn files(&self, kind: Kind, words: &Words) -> Option<Vec<(&'static str, String)>> {
         let fill = |text: &str| {
@@ -214,7 +240,7 @@ impl Language {
             Kind::Http => (&self.server, SERVES, SPEAKS_NOT),
             Kind::Keys => (self.store.as_ref()?, SERVES, SPEAKS),
             Kind::Program => (&self.program, WORKS, SPEAKS_NOT),
-            Kind::Rooms => (Some(&self.server).filter(|_| self.has(kind))?, SERVES, SPEAKS_NOT),
+            Kind::Rooms => (&self.gateway, SERVES, SPEAKS_NOT),
         };
         let lines = [
             ("{language}", self.name),
