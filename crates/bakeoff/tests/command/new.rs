@@ -464,13 +464,14 @@ fn a_new_study_of_gateways_has_contenders_that_are_measured_as_they_are() {
         assert_eq!(then(&said), format!("bakeoff check lobby/{language}"));
         contenders.insert(language.to_string());
     }
-    // A run asks the contract before each trial, and who breaks it isn't measured.
     let short = ["--blocks", "1", "--seconds", "0.3", "--warmup", "0.1"];
     let said = lab.bakeoff(&[&["run", "lobby"], &short[..]].concat());
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let trials = lab.run().trials;
     let measured: BTreeSet<String> = trials.iter().map(|it| it.slot.contender.clone()).collect();
     assert_eq!(measured, contenders, "{said:?}");
+    // A run asks the contract before each trial and after it.
+    assert!(!said.stdout.contains("a broken contract"), "{said:?}");
     for trial in &trials {
         let work = trial.evidence.work.as_ref().unwrap_or_else(|| panic!("{said:?}"));
         assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
