@@ -48,15 +48,17 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 	$(bakeoff) mistakes $(or $(ARGS),--write docs/measured/mistakes.md) || [ $$? -eq 3 ]
 
 PROFILE ?= quick
-measure: ## run a study, keep the run, and write what came out into its README.md (STUDY=messages; PROFILE=then)
+# A run of the profile `quick` or `then` is a study's README.md, and one of another a page beside it.
+kept = $(STUDY)$(addprefix .,$(filter-out quick then,$(PROFILE)))
+measure: ## run a study, keep the run, and write what came out into its page (STUDY=messages; PROFILE=then)
 	@setup/install run $(STUDY) $(PROFILE)
 	cargo build --locked --release -p bakeoff
 	$(bakeoff) run $(STUDY) --profile $(PROFILE)
 	@mkdir -p docs/measured/runs
-	gzip -9nc runs/latest/run.json >docs/measured/runs/$(STUDY).json.gz
-	setup/page $(STUDY) $(bakeoff)
+	gzip -9nc runs/latest/run.json >docs/measured/runs/$(kept).json.gz
+	setup/page $(kept) $(bakeoff)
 
-pages: ## the README.md of each study of which a run is kept, written anew as the judge of today has it
+pages: ## the page of each run that is kept, written anew as the judge of today has it
 	cargo build --locked --release -p bakeoff
 	@for run in docs/measured/runs/*.json.gz; do setup/page "$$(basename "$$run" .json.gz)" $(bakeoff); done
 

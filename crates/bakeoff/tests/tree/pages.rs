@@ -19,14 +19,16 @@ fn a_studys_page_is_what_the_judge_of_today_writes_of_its_run() {
     let kept: Vec<_> = kept.collect();
     assert!(!kept.is_empty(), "no run is kept in {}", runs.display());
     for run in kept {
-        let study = run.file_name().unwrap().to_str().unwrap().strip_suffix(".json.gz").unwrap();
-        let page = root().join("studies").join(study).join("README.md");
-        let page = fs::read_to_string(page).unwrap();
+        let name = run.file_name().unwrap().to_str().unwrap().strip_suffix(".json.gz").unwrap();
+        let (study, page) = name.split_once('.').unwrap_or((name, "README"));
+        let path = root().join("studies").join(study).join(format!("{page}.md"));
+        let page = fs::read_to_string(&path).unwrap();
         let told = told_of(&run);
         assert!(
             page.ends_with(&told),
-            "studies/{study}/README.md isn't what is told of its run today. `make pages` writes it \
-             anew. That should be:\n{told}"
+            "{} isn't what is told of its run today. `make pages` writes it anew. That should \
+             be:\n{told}",
+            path.display()
         );
     }
 }
