@@ -6,7 +6,6 @@ use result::Run;
 use result::figure::{P99_US, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::Row;
-use result::plan::PaceKind;
 
 use crate::mistake::{CaughtBy, Expect};
 use crate::survived;
@@ -76,11 +75,9 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     Seen { caught, alarms, disturbed, also: right.first().map(|alarm| alarm.check.clone()) }
 }
 
-/// The rows that a mistake shows in: of contenders that do what they can, or, where they pass
-/// messages on, of those that are offered one rate.
+/// The rows that a mistake shows in.
 pub(crate) fn rows(run: &Run) -> impl Iterator<Item = &Row> {
-    let pace = if run.study.kind.passes_on() { PaceKind::Equal } else { PaceKind::Free };
-    run.outcomes_at(pace).flat_map(|outcome| &outcome.rows)
+    run.outcomes_at(run.study.kind.pace()).flat_map(|outcome| &outcome.rows)
 }
 
 /// The row of the contender that the run names first.

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use result::figure::{Better, Figure, Words};
 use result::finding::{Finding, QUIET_MACHINE, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
-use result::plan::PaceKind;
 use result::{Run, State};
 
 use crate::contenders::{title, who};
@@ -253,7 +252,7 @@ fn and_others(names: &[String], at_most: usize) -> String {
     and(&named.iter().map(|name| Cow::from(name.as_str())).chain(others).collect::<Vec<_>>())
 }
 
-/// Where so large a share of the rates is invalid because others used the machine, there is
+/// Where so large a share of the figures is invalid because others used the machine, there is
 /// nothing to compare the rest with.
 const BUSY_SHARE: f64 = 0.5;
 
@@ -264,9 +263,9 @@ fn busy(run: &Run) -> Option<String> {
         let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
         findings.iter().any(is_it)
     };
-    let rates: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
-    let busy = rates.iter().filter(|row| is_busy(&row.findings)).count();
-    if (busy as f64) < BUSY_SHARE * rates.len() as f64 || busy == 0 {
+    let rows: Vec<&Row> = run.outcomes_at(run.study.kind.pace()).flat_map(|it| &it.rows).collect();
+    let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
+    if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
         return None;
     }
     let trials = run.trials.iter().filter(|trial| is_busy(&trial.findings)).count();

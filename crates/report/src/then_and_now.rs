@@ -15,8 +15,19 @@ use crate::names;
 use crate::text::visible_name;
 use crate::units::Range;
 
-/// What the ratios mean, in one place for every form of the report.
-pub const MEANING: &str = "A ratio is today's rate divided by the published one. Everything that \
+/// Whether today's rate by the published one says anything. A rate that was given says nothing.
+pub fn has_ratios(run: &Run) -> bool {
+    run.study.kind.pace() == PaceKind::Free
+}
+
+/// How the figures beside each other are to be read, in one place for every form of the report.
+pub fn meaning(run: &Run) -> &'static str {
+    if has_ratios(run) { OF_RATIOS } else { OF_GIVEN_RATES }
+}
+
+const OF_GIVEN_RATES: &str = "Today's rate was given to all: it isn't the most that one can do. \
+    What it cost and how long it took stands with the comparisons above.";
+const OF_RATIOS: &str = "A ratio is today's rate divided by the published one. Everything that \
     changed in between is in it at once: the machines, the versions, the load generators, and the \
     mistakes below. It doesn't compare one contender with another.";
 
@@ -35,7 +46,7 @@ pub struct Today<'a> {
     /// In what today's setting differs, where it does, as connections that are kept today:
     /// such figures stand beside each other, and no ratio is made of them.
     pub other_mode: Option<String>,
-    /// Today's rate by the published one, unless it is invalid.
+    /// Today's rate by the published one, unless it is invalid or was given.
     pub ratio: Option<Ratio>,
 }
 
@@ -121,15 +132,15 @@ impl Pair<'_> {
 fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> Option<Today<'a>> {
     let contender = published.contender.as_deref()?;
     let cores = published.cores?;
-    let of_cores =
-        || run.outcomes_at(PaceKind::Free).filter(move |outcome| outcome.setting.cores == cores);
+    let pace = run.study.kind.pace();
+    let of_cores = || run.outcomes_at(pace).filter(move |outcome| outcome.setting.cores == cores);
     let row = |outcome: &'a Outcome| outcome.rows.iter().find(|row| row.contender == contender);
     let is_known = !figure.values.is_empty();
     let same = of_cores().filter(|outcome| is_known && differs(figure, outcome).is_empty());
     let same: Vec<&Outcome> = same.collect();
     if !same.is_empty() {
         let row = same.into_iter().find_map(row)?;
-        let stands = row.verdict != Verdict::Invalid && figure.rate > 0.0;
+        let stands = has_ratios(run) && row.verdict != Verdict::Invalid && figure.rate > 0.0;
         let ratio = row.figure(RATE).filter(|_| stands).map(|rate| Ratio {
             median: rate.median / figure.rate,
             interval: rate.interval.map(|(low, high)| (low / figure.rate, high / figure.rate)),

@@ -257,6 +257,19 @@ fn what_no_robots_can_do_is_refused_before_anything_starts() {
     said.assert_complains(&["robots speak at a rate, whatever they hear"]);
 }
 
+/// Else it would stay undecided for ever.
+#[test]
+fn a_claim_to_the_highest_rate_is_refused_where_all_are_given_the_same() {
+    let lab = Lab::of_gateways();
+    ["honest", "drops"].iter().for_each(|mode| gateway(&lab, mode));
+    let claim = "[[claim]]\nsays = \"it leads\"\nsource = \"us\"\ncontender = \"honest\"\n\
+                 against = [\"drops\"]\nfigure = \"rate\"\n\n[contract]";
+    lab.change_study("[contract]", claim);
+    let said = lab.bakeoff(&["check", "s/honest"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["all contenders are given one rate; name one of `cpu_us`, `p99_us`"]);
+}
+
 /// Else a profile would seem to try what nobody can.
 #[test]
 fn scripts_are_refused_where_there_are_no_robots_and_where_one_is_named_twice() {

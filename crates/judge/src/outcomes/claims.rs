@@ -10,7 +10,7 @@ use result::finding::Verdict;
 use result::outcome::{
     Beside, ClaimAgainst, ClaimInSetting, ClaimOutcome, ClaimWord, Estimate, Row,
 };
-use result::plan::{Claim, PaceKind, Setting};
+use result::plan::{Claim, Setting};
 
 use super::doubt;
 use super::group::{Group, by_setting};
@@ -50,11 +50,12 @@ fn outcome(run: &Run, claim: &Claim) -> ClaimOutcome {
 
 /// Under each setting that it speaks of and where those that it compares were measured.
 fn in_settings(run: &Run, claim: &Claim, figure: &Figure) -> Vec<ClaimInSetting> {
-    let by_setting = by_setting(run, PaceKind::Free).into_iter();
+    let pace = run.study.kind.pace();
+    let by_setting = by_setting(run, pace).into_iter();
     let of_it = by_setting.filter(|(setting, _)| speaks_of(claim, setting));
     let outcomes = of_it.filter_map(|(setting, trials)| {
         // Of stores there is an outcome for each class.
-        let outcomes = run.outcomes_at(PaceKind::Free).filter(|it| it.setting == *setting);
+        let outcomes = run.outcomes_at(pace).filter(|it| it.setting == *setting);
         let rows = outcomes.flat_map(|it| it.rows.iter().map(|row| (row, it.classes()))).collect();
         Contest::new(Group::new(run, setting, trials), rows, figure).of(claim)
     });
@@ -219,9 +220,10 @@ fn is_beyond(most: f64, interval: (f64, f64), stands: Beside, lead: Option<f64>)
 mod tests {
     use std::collections::BTreeMap;
 
-    use result::figure::{CPU_US, RATE};
+    use result::figure::{CPU_US, P99_US, RATE};
     use result::finding::Finding;
-    use result::plan::{Cores, Value};
+    use result::kind::Kind;
+    use result::plan::{Cores, Pace, Value};
 
     use crate::outcomes::conclude;
     use crate::samples::{contender, cut_off, run_of, suspect, trial};
@@ -318,6 +320,23 @@ mod tests {
         let mixed =
             word(&[("a", 30, 100.0), ("b", 30, 50.0), ("a", 100, 100.0), ("b", 100, 150.0)]);
         assert_eq!(mixed.word, ClaimWord::Depends);
+    }
+
+    /// Gateways are compared at a rate that was given. Else no claim on them is ever decided.
+    #[test]
+    fn a_claim_on_gateways_is_decided_at_the_rate_that_was_given() {
+        let claim = Claim { figure: P99_US.into(), values: BTreeMap::new(), ..claim() };
+        let mut run = run_in(claim, &["a", "b", "c"], |name, block| {
+            let rate = if name == "a" { 200.0 } else { 100.0 };
+            rate + f64::from(block)
+        });
+        run.study.kind = Kind::Rooms;
+        run.study.figures = Kind::Rooms.figures(None);
+        for trial in &mut run.trials {
+            trial.slot.setting.pace = Pace::Fixed { per_s: 100 };
+        }
+        conclude(&mut run);
+        assert_eq!(run.claims[0].word, ClaimWord::Holds, "{:?}", run.claims);
     }
 
     /// Stores of each class have an outcome of their own. Else a claim is decided by those of one

@@ -22,9 +22,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use result::figure::Figure;
+use result::figure::{Figure, RATE};
 use result::kind::{Kind, Values};
-use result::plan::{Claim, Dimension, LighterContract, Setting, Value};
+use result::plan::{Claim, Dimension, LighterContract, PaceKind, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -234,6 +234,28 @@ impl StudyFile {
         let near = did_you_mean(id, figures.iter().map(|figure| figure.id.as_str()));
         let what = format!("there is no figure `{id}`{near}; the study has {}", have.join(", "));
         Err(toml_file::refuse(path, at, what))
+    }
+
+    /// Refuses the rate as the figure of a claim where all contenders are given the same one.
+    fn check_decides(&self, id: &Spanned<String>, path: &Path) -> Result<(), toml_file::Unusable> {
+        if self.kind().pace() == PaceKind::Free || id.get_ref() != RATE {
+            return Ok(());
+        }
+        let ranked = self.ranked().map(|it| format!("`{}`", it.id)).collect::<Vec<_>>().join(", ");
+        let what = format!("all contenders are given one rate; name one of {ranked}");
+        Err(toml_file::refuse(path, id.span(), what))
+    }
+
+    /// The id of the figure that decides a claim.
+    fn claimed(&self, claim: &ClaimFile) -> String {
+        let named = claim.figure.as_ref().map(|it| it.get_ref().clone());
+        named.or_else(|| self.ranked().next().map(|it| it.id)).unwrap_or_else(|| RATE.into())
+    }
+
+    /// The figures by which contenders are ranked before all others.
+    fn ranked(&self) -> impl Iterator<Item = Figure> {
+        let pace = self.kind().pace();
+        self.figures().into_iter().filter(move |figure| figure.ranks.contains(&pace))
     }
 
     /// What a file has for the values of one of the study's parameters.
@@ -540,6 +562,7 @@ impl Study {
             }
             if let Some(id) = &claim.figure {
                 self.file.figure_of(id, path)?;
+                self.file.check_decides(id, path)?;
             }
             for (parameter, values) in &claim.parameters {
                 self.file.values_of(parameter, values, path)?;
@@ -614,7 +637,7 @@ impl Study {
             source: claim.source.clone(),
             contender: claim.contender.get_ref().clone(),
             against: claim.against.iter().map(|it| it.get_ref().clone()).collect(),
-            figure: claim.figure().into(),
+            figure: self.file.claimed(claim),
             lead: claim.lead.as_ref().map(|it| *it.get_ref()),
             cores: claim.cores,
             values: values.collect(),

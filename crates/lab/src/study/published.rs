@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use result::figure::RATE;
 use result::plan::{Cores, Published, PublishedFigure, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
@@ -28,7 +27,7 @@ pub struct ClaimFile {
     pub contender: Spanned<String>,
     /// Those that it has to be ahead of.
     pub against: Vec<Spanned<String>>,
-    /// The id of the figure that decides; the rate, if none is given.
+    /// The id of the figure that decides; if none is given, the first that contenders are ranked by.
     pub figure: Option<Spanned<String>>,
     /// How many times as good its contender is at least.
     pub lead: Option<Spanned<f64>>,
@@ -37,13 +36,6 @@ pub struct ClaimFile {
     /// The settings that it speaks of: values of parameters.
     #[serde(default)]
     pub parameters: BTreeMap<String, Spanned<toml::Value>>,
-}
-
-impl ClaimFile {
-    /// The id of the figure that decides.
-    pub(super) fn figure(&self) -> &str {
-        self.figure.as_ref().map_or(RATE, |it| it.get_ref())
-    }
 }
 
 /// A row of published figures, as a file has it: columns of equal length.

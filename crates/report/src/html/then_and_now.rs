@@ -11,7 +11,7 @@ use super::verdict::sign;
 use crate::figures;
 use crate::names;
 use crate::text::visible_name;
-use crate::then_and_now::{self, MEANING, Pair, Today};
+use crate::then_and_now::{self, Pair, Today};
 use crate::units;
 
 /// A table a published row, with what was wrong with it.
@@ -20,7 +20,7 @@ pub fn then_and_now(run: &Run) -> Markup {
     html! {
         @if !pairs.is_empty() {
             h2 id="then-and-now" { "Then and now" }
-            p { (MEANING) }
+            p { (then_and_now::meaning(run)) }
             @for pair in &pairs { (one(run, pair)) }
         }
     }
@@ -42,7 +42,7 @@ fn one(run: &Run, pair: &Pair) -> Markup {
                     th.number scope="col" { (names::first_name(&run.study.dimensions)) }
                     th.number scope="col" { (then_and_now::rate_name(run)) " then" }
                     th.number scope="col" { "today" }
-                    th.number scope="col" { "times" }
+                    @if then_and_now::has_ratios(run) { th.number scope="col" { "times" } }
                     @if figures::has_times(run) {
                         th.number scope="col" { "p99 then" }
                         th.number scope="col" { "today" }
@@ -80,7 +80,9 @@ fn line(run: &Run, pair: &Pair, then: &PublishedFigure, today: Option<&Today>) -
             th.number scope="row" { (names::first_named(&run.study.dimensions, &then.values)) }
             td.number { (units::count(then.rate)) }
             td.number { (today.map_or(html! { (units::NOTHING) }, rate)) }
-            td.number { (today.map_or(html! { (units::NOTHING) }, ratio)) }
+            @if then_and_now::has_ratios(run) {
+                td.number { (today.map_or(html! { (units::NOTHING) }, ratio)) }
+            }
             @if figures::has_times(run) {
                 td.number { (then.p99_ms.map_or(units::NOTHING.into(), |ms| units::time(ms * 1e3))) }
                 td.number { (today.map_or(html! { (units::NOTHING) }, p99)) }

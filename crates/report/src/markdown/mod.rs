@@ -28,7 +28,7 @@ use crate::scripts;
 use crate::sections;
 use crate::standing;
 use crate::survived;
-use crate::then_and_now::{self, MEANING, Today};
+use crate::then_and_now::{self, Today};
 use crate::units;
 
 /// What the marks in tables mean.
@@ -307,35 +307,32 @@ fn claims(run: &Run) -> Option<String> {
 
 fn then_and_now(run: &Run) -> Option<String> {
     let pairs = then_and_now::pairs(run);
+    let has_ratios = then_and_now::has_ratios(run);
     let mut rows = Vec::new();
     for pair in &pairs {
         for (then, today) in &pair.figures {
             let nothing = || units::NOTHING.to_string();
             let of = |of: fn(&Today) -> String| today.as_ref().map_or_else(nothing, of);
-            rows.push(vec![
+            let mut row = vec![
                 plain(&pair.then()),
                 plain(&pair.now(run)),
                 plain(&names::first_named(&run.study.dimensions, &then.values)),
                 units::count(then.rate),
                 of(rate_today),
-                of(ratio_today),
-                then.p99_ms.map_or_else(nothing, |ms| units::time(ms * 1e3)),
-                of(|today| struck(today.row.verdict, today.p99())),
-            ]);
+            ];
+            row.extend(has_ratios.then(|| of(ratio_today)));
+            row.push(then.p99_ms.map_or_else(nothing, |ms| units::time(ms * 1e3)));
+            row.push(of(|today| struck(today.row.verdict, today.p99())));
+            rows.push(row);
         }
     }
     let first = &*plain(&names::first_name(&run.study.dimensions));
     let rate = &*format!("{} then", plain(&then_and_now::rate_name(run)));
-    let columns = [
-        ("then", Side::Left),
-        ("today", Side::Left),
-        (first, Side::Right),
-        (rate, Side::Right),
-        ("today", Side::Right),
-        ("times", Side::Right),
-        ("p99 then", Side::Right),
-        ("today", Side::Right),
-    ];
+    let names = [("then", Side::Left), ("today", Side::Left)];
+    let numbers = [Some(first), Some(rate), Some("today"), has_ratios.then_some("times")];
+    let numbers = numbers.into_iter().chain([Some("p99 then"), Some("today")]).flatten();
+    let columns: Vec<_> =
+        names.into_iter().chain(numbers.map(|name| (name, Side::Right))).collect();
     let notes: Vec<String> = pairs
         .iter()
         .map(|pair| {
@@ -349,7 +346,8 @@ fn then_and_now(run: &Run) -> Option<String> {
         .collect();
     (!pairs.is_empty()).then(|| {
         let table = table(&columns, &rows);
-        format!("### Then and now\n\n{MEANING}\n\n{table}\n\n{}", notes.join("\n"))
+        let meaning = then_and_now::meaning(run);
+        format!("### Then and now\n\n{meaning}\n\n{table}\n\n{}", notes.join("\n"))
     })
 }
 

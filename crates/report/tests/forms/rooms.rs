@@ -55,6 +55,42 @@ fn who_speaks_what_is_told_where_wires_differ() {
     assert!(csv(&run).contains(",NATS,"));
 }
 
+/// Today's rate was given, so that its ratio to the published one would say nothing.
+#[test]
+fn a_published_rate_stands_beside_what_is_measured_at_the_rate_that_was_given() {
+    let run = fixture::rooms();
+    let text = markdown(&run);
+    assert!(
+        text.contains("| a gateway in Erlang | Erlang/OTP gen\\_tcp | 10 | 30.0k | 32.5k"),
+        "{text}"
+    );
+    for form in [text, html(&run)] {
+        assert!(form.contains("Today's rate was given to all"), "{form}");
+        assert!(!form.contains("A ratio is today's rate"), "{form}");
+    }
+}
+
+/// A gateway has no rate of its own by which the end of a run would know that others used the
+/// machine.
+#[test]
+fn that_the_machine_was_busy_is_told_of_gateways_too() {
+    let mut run = fixture::rooms();
+    let busy = result::finding::Finding {
+        check: result::finding::QUIET_MACHINE.into(),
+        ..run.trials[0].findings[0].clone()
+    };
+    let busy = result::finding::Finding { verdict: result::finding::Verdict::Invalid, ..busy };
+    for trial in &mut run.trials {
+        trial.findings.push(busy.clone());
+    }
+    for row in &mut run.outcomes[0].rows {
+        row.findings.push(busy.clone());
+        row.verdict = busy.verdict;
+    }
+    let text = terminal_brief(&run, Terminal { columns: 120, colour: false });
+    assert!(text.contains("The machine was busy in"), "{text}");
+}
+
 #[test]
 fn a_line_of_a_trial_has_what_is_of_gateways_alone() {
     let mut run = fixture::rooms();

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::setting::Dimension;
+use crate::setting::{Dimension, PaceKind};
 
 /// A kind of study, as `run.json` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +119,12 @@ impl Kind {
     /// nobody asks or answers.
     pub fn passes_on(self) -> bool {
         self.descriptor().passes_on
+    }
+
+    /// The pace at which contenders are compared before all others: as fast as they go; those that
+    /// pass messages on, at one rate for all.
+    pub fn pace(self) -> PaceKind {
+        if self.passes_on() { PaceKind::Equal } else { PaceKind::Free }
     }
 
     /// In what settings of all its studies differ, in the order of their values. A study may
