@@ -20,6 +20,16 @@ pub fn processor(run: &Run) -> Cow<'_, str> {
     }
 }
 
+/// Whether processors were kept from sleeping, where they were.
+pub fn kept_awake(run: &Run) -> Option<String> {
+    let all = run.trials.len();
+    match run.trials.iter().filter(|trial| trial.evidence.machine.kept_awake).count() {
+        0 => None,
+        awake if awake == all => Some("kept awake".into()),
+        awake => Some(format!("kept awake in {awake} of {}", units::of(all as u64, "trial"))),
+    }
+}
+
 /// The names of settings of a run.
 pub fn settings(run: &Run, settings: &[impl Borrow<Setting>]) -> String {
     setting_names(&run.study.dimensions, settings)

@@ -308,6 +308,9 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineUse {
+    /// Whether its processors were kept from sleeping while they had nothing to do.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
     /// The highest load average over one minute.
     pub load_average_max: Option<f64>,
     /// Bytes read back from swap.

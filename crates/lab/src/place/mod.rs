@@ -3,6 +3,7 @@
 //! The contender is on this machine. The load comes from a client beside it, or from other hosts
 //! ([`client_hosts`]). All that a trial needs of the contender's machine goes through [`Host`].
 
+pub mod awake;
 pub mod client_hosts;
 pub mod disk;
 pub mod machine;

@@ -18,6 +18,7 @@ use super::{
     CutsDue, Early, Ended, Event, Ladder, RunError, shared_folder, spent, still_to_make, time_left,
 };
 use crate::drive::LoadFrom;
+use crate::place::awake::Awake;
 use crate::place::client_hosts::ClientHosts;
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
@@ -51,6 +52,7 @@ pub(super) struct UnderWay<'a> {
     counted: Instant,
     /// When its first trial began.
     began: SystemTime,
+    awake: Option<Awake>,
 }
 
 /// A trial to be made, and the rate to offer, where it is an open loop.
@@ -67,7 +69,20 @@ impl<'a> UnderWay<'a> {
         let counted = Instant::now();
         let began = shared_folder::began(&run);
         let (failures, changed) = (BTreeMap::new(), BTreeSet::new());
-        UnderWay { study, folder, run, hosts, ladder, stop, failures, changed, counted, began }
+        let awake = Awake::where_virtual(&run.machine);
+        UnderWay {
+            study,
+            folder,
+            run,
+            hosts,
+            ladder,
+            stop,
+            failures,
+            changed,
+            counted,
+            began,
+            awake,
+        }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -377,6 +392,7 @@ impl<'a> UnderWay<'a> {
             return Ok(None);
         };
         evidence.process.shared_folder = shared;
+        evidence.machine.kept_awake = self.awake.is_some();
         if checks::asks_for_second_client(slot, &evidence) {
             evidence.second_client = match machine.with_second_client(slot.setting.cores) {
                 Err(why) => Some(SecondClient::Missing { why }),

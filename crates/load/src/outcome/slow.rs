@@ -11,6 +11,10 @@ const BLOCKS_TIMES: u64 = 3;
 /// And by so much longer at least: less is what a processor's scheduler does to anybody.
 const BLOCKS_NS_MIN: u64 = 1_000_000;
 
+/// And so large a share of what others had to say meanwhile isn't taken from them. A moment in which a
+/// server has no processor takes less.
+const BLOCKS_SHED_SHARE: f64 = 0.1;
+
 /// What became of slow robots, and of the others. What the slow ones were owed from when they began
 /// to hang until the end stands here alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -69,7 +73,7 @@ impl SlowSeen {
     pub fn word(&self) -> Option<SlowWord> {
         if self.owed == 0 {
             None
-        } else if self.shed > 0 || self.others_waited() {
+        } else if self.others_were_shed() || self.others_waited() {
             Some(SlowWord::Blocks)
         } else if self.cut > 0 {
             Some(SlowWord::Cuts)
@@ -78,6 +82,12 @@ impl SlowSeen {
         } else {
             (self.in_flight == 0).then_some(SlowWord::Buffers)
         }
+    }
+
+    /// Whether others couldn't speak for a good part of the time.
+    fn others_were_shed(&self) -> bool {
+        let due = self.meanwhile.samples() + self.shed;
+        self.shed > 0 && self.shed as f64 >= BLOCKS_SHED_SHARE * due as f64
     }
 
     /// Whether deliveries to others took much longer meanwhile.
@@ -134,7 +144,9 @@ mod tests {
         assert_eq!(cuts.word(), Some(SlowWord::Cuts));
         let blocks = SlowSeen { meanwhile: times(6_100_000), ..cuts.clone() };
         assert_eq!(blocks.word(), Some(SlowWord::Blocks));
-        assert_eq!(SlowSeen { shed: 1, ..cuts }.word(), Some(SlowWord::Blocks));
+        let sheds = |shed| SlowSeen { shed, ..cuts.clone() }.word();
+        assert_eq!(sheds(110), Some(SlowWord::Cuts), "of 1,110 that were due, less than a tenth");
+        assert_eq!(sheds(112), Some(SlowWord::Blocks));
         let quick = SlowSeen { before: times(100_000), meanwhile: times(900_000), ..all.clone() };
         assert_eq!(quick.word(), Some(SlowWord::Buffers), "less than a millisecond is noise");
         let of_few = |of| {

@@ -1,6 +1,5 @@
 //! `proof truth`: latencies, rates and counts beside a server that knows its own.
 
-mod awake;
 pub mod calibration;
 mod figure;
 mod one_queue;
@@ -18,6 +17,7 @@ use std::time::{Duration, Instant};
 use clap::{Parser, ValueEnum};
 use comfy_table::Table;
 use histogram::reading::Statistic;
+use lab::place::awake::Awake;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Running;
@@ -27,7 +27,6 @@ use crate::place::Place;
 use crate::report::Report;
 use crate::server::Server;
 use crate::tool::Tool;
-use crate::truth::awake::Awake;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::one_queue::QueueScope;

@@ -192,6 +192,7 @@ fn machine(run: &Run) -> Markup {
         ("SMT siblings", html! { (siblings) }),
         ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),
         ("virtual", html! { (virtual_machine) }),
+        ("sleep", html! { (names::kept_awake(run).unwrap_or("as usual".into())) }),
         ("kernel", html! { (visible(&machine.kernel)) }),
         ("distribution", html! { (visible(&machine.distribution)) }),
         ("open files", html! { "at most " (units::whole(machine.open_files_max)) " a process" }),

@@ -372,8 +372,9 @@ fn machine(run: &Run) -> String {
         Some(true) => ", virtual",
         _ => "",
     };
+    let awake = names::kept_awake(run).map(|words| format!(", {words}")).unwrap_or_default();
     format!(
-        "{}, {} used{}{kind}; {}; {}; bakeoff {} ({}), {}. To repeat it:",
+        "{}, {} used{}{kind}{awake}; {}; {}; bakeoff {} ({}), {}. To repeat it:",
         plain(&names::processor(run)),
         units::of(machine.cpus.len() as u64, "CPU"),
         memory.unwrap_or_default(),

@@ -91,6 +91,19 @@ fn that_the_machine_was_busy_is_told_of_gateways_too() {
     assert!(text.contains("The machine was busy in"), "{text}");
 }
 
+/// Who repeats it elsewhere has other wake-ups.
+#[test]
+fn that_processors_were_kept_awake_is_told() {
+    let mut run = fixture::rooms();
+    assert!(!markdown(&run).contains("kept awake"));
+    run.trials[0].evidence.machine.kept_awake = true;
+    let of_some = format!("kept awake in 1 of {} trials", run.trials.len());
+    let told = [markdown(&run), html(&run)];
+    assert!(told.iter().all(|form| form.contains(&of_some)), "{told:?}");
+    run.trials.iter_mut().for_each(|trial| trial.evidence.machine.kept_awake = true);
+    assert!(markdown(&run).contains(", kept awake;"), "{}", markdown(&run));
+}
+
 #[test]
 fn a_line_of_a_trial_has_what_is_of_gateways_alone() {
     let mut run = fixture::rooms();

@@ -1,12 +1,14 @@
 //! Processors that don't sleep while there is nothing to do.
 //!
-//! Between two requests a calibration has nothing to do most of the time. On a virtual machine a
-//! processor that sleeps is given to others by its host, and comes back late: up to a tenth of the
-//! time was taken so, and no experiment tells that from an error of the client. A processor that
-//! waits for work in a loop isn't given away.
+//! A processor of a virtual machine that sleeps is given to others by its host, and comes back late.
+//! That was up to a third of a trial's time, and nobody tells it from time that a contender took. A
+//! processor that waits for work in a loop isn't given away. docs/decisions/processors-stay-awake.md
+//! has the figures.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+
+use result::plan::Machine;
 
 /// How late a processor may wake up is told to the kernel here (`PM QoS`, in
 /// Documentation/power/pm_qos_interface.rst): a number of 32 bits, in microseconds, which counts for
@@ -29,5 +31,10 @@ impl Awake {
         let mut asked = OpenOptions::new().write(true).open(LATENCY)?;
         asked.write_all(&0_i32.to_ne_bytes())?;
         Ok(Awake { _asked: asked })
+    }
+
+    /// Keeps those of a virtual machine awake, where it may. Others have nobody to be given to.
+    pub fn where_virtual(machine: &Machine) -> Option<Awake> {
+        (machine.virtual_machine == Some(true)).then(Awake::keep)?.ok()
     }
 }
