@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use comfy_table::Table;
+use lab::place::awake::Awake;
+use lab::place::machine;
 use report::units::whole;
 
 use crate::client::Running;
@@ -70,6 +72,11 @@ impl RobotRuns {
 /// Measures. Tells whether a client is less than half busy, and holds its bound of memory.
 pub fn run(arguments: &RobotsArguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
+    let awake = Awake::where_virtual(&machine::describe());
+    let sleep = match &awake {
+        Some(_) => "processors are kept awake, as by a run on a virtual machine",
+        None => "processors may sleep",
+    };
     let program = Tool::Bakeoff.program()?.display().to_string();
     let mut all: Vec<RobotRuns> = Vec::new();
     for backend in ["io_uring", "epoll"] {
@@ -88,7 +95,7 @@ pub fn run(arguments: &RobotsArguments, interrupt: &Interrupt) -> Result<bool, S
         "{} deliveries a second, whatever the rooms: a message to a room of ten is ten deliveries. \
          The client has one thread. *Busy* is CPU time by wall time. *Resident* is the most memory \
          that the process had. What it takes beyond the first row's is the robots'. It may be 16 \
-         MiB of buffers, and {KIB_A_ROBOT_MAX} KiB a robot. Medians of {} rounds of {} s; {}.",
+         MiB of buffers, and {KIB_A_ROBOT_MAX} KiB a robot. Medians of {} rounds of {} s; {}; {sleep}.",
         arguments.rate,
         arguments.rounds,
         arguments.seconds,
