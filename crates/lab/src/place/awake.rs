@@ -1,9 +1,8 @@
 //! Processors that don't sleep while there is nothing to do.
 //!
 //! A processor of a virtual machine that sleeps is given to others by its host, and comes back late.
-//! That was up to a third of a trial's time, and nobody tells it from time that a contender took. A
-//! processor that waits for work in a loop isn't given away. docs/decisions/processors-stay-awake.md
-//! has the figures.
+//! Nobody tells that from time that a contender took. A processor that waits for work in a loop isn't
+//! given away. docs/decisions/processors-stay-awake.md has the figures.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

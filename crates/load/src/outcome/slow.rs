@@ -11,8 +11,8 @@ const BLOCKS_TIMES: u64 = 3;
 /// And by so much longer at least: less is what a processor's scheduler does to anybody.
 const BLOCKS_NS_MIN: u64 = 1_000_000;
 
-/// And so large a share of what others had to say meanwhile isn't taken from them. A moment in which a
-/// server has no processor takes less.
+/// And so large a share of what others had to say meanwhile isn't taken from them. A JVM that was cold,
+/// on a machine that was busy, left 219 of 16,400 deliveries.
 const BLOCKS_SHED_SHARE: f64 = 0.1;
 
 /// What became of slow robots, and of the others. What the slow ones were owed from when they began

@@ -1,6 +1,7 @@
 //! A run of gateways, whose figures are of deliveries.
 
 use report::{Terminal, csv, html, markdown, terminal, terminal_brief};
+use result::finding::{Finding, QUIET_MACHINE, Verdict};
 
 use crate::fixture;
 
@@ -75,11 +76,11 @@ fn a_published_rate_stands_beside_what_is_measured_at_the_rate_that_was_given() 
 #[test]
 fn that_the_machine_was_busy_is_told_of_gateways_too() {
     let mut run = fixture::rooms();
-    let busy = result::finding::Finding {
-        check: result::finding::QUIET_MACHINE.into(),
+    let busy = Finding {
+        check: QUIET_MACHINE.into(),
+        verdict: Verdict::Invalid,
         ..run.trials[0].findings[0].clone()
     };
-    let busy = result::finding::Finding { verdict: result::finding::Verdict::Invalid, ..busy };
     for trial in &mut run.trials {
         trial.findings.push(busy.clone());
     }

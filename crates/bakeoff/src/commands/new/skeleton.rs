@@ -165,6 +165,11 @@ pub const LANGUAGES: [Language; 4] = [
     },
 ];
 
+const ZIG: &str = r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#;
+/// Whoever serves, in a language of which nothing is known.
+const LISTENS: Source =
+    Source { build: ZIG, run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#, files: &[] };
+
 /// For all others, and for servers that need only configuration: no source, since
 /// what it would be depends on the library.
 pub const GENERAL: Language = Language {
@@ -172,26 +177,10 @@ pub const GENERAL: Language = Language {
     name: "FILL IN",
     needs: r#"# needs = { zig = "zig" }"#,
     versions: r#"# versions = { zig = ["zig", "version"] }"#,
-    server: Source {
-        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
-        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
-        files: &[],
-    },
-    program: Source {
-        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
-        run: r#"run = ["FILL-IN"]"#,
-        files: &[],
-    },
-    gateway: Source {
-        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
-        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
-        files: &[],
-    },
-    store: Some(Source {
-        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
-        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
-        files: &[],
-    }),
+    server: LISTENS,
+    program: Source { build: ZIG, run: r#"run = ["FILL-IN"]"#, files: &[] },
+    gateway: LISTENS,
+    store: Some(LISTENS),
 };
 
 /// What the command does that starts a contender, as contender.toml explains it.
