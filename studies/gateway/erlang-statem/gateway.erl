@@ -41,7 +41,7 @@ accept(Listener) ->
             robot:serve(Socket);
         {error, _} ->
             %% Most likely no more files may be open, which passes when a connection ends. Nor
-            %% could the module of timer:sleep/1 be loaded then, which is called nowhere else.
+            %% could the module of timer:sleep/1 be loaded then.
             receive after ?PAUSE_MS -> ok end,
             accept(Listener)
     end.

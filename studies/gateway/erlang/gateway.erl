@@ -25,7 +25,7 @@ start([Host, Port]) ->
         {backlog, 8192}
     ]),
     %% A socket closes with its owner, and this process ends when the start is done.
-    Owner = spawn(fun() -> timer:sleep(infinity) end),
+    Owner = spawn(fun() -> receive after infinity -> ok end end),
     ok = gen_tcp:controlling_process(Listener, Owner),
     [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, ?ACCEPTORS)],
     ok.
@@ -38,8 +38,9 @@ accept(Listener) ->
             inet:setopts(Socket, [{active, once}]),
             serve(Socket, outside);
         {error, _} ->
-            %% Most likely no more files may be open, which passes when a connection ends.
-            timer:sleep(?PAUSE_MS),
+            %% Most likely no more files may be open, which passes when a connection ends. Nor
+            %% could the module of timer:sleep/1 be loaded then.
+            receive after ?PAUSE_MS -> ok end,
             accept(Listener)
     end.
 
