@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+/// Below those that clients are given.
+const PORT: u16 = 11211;
 
 /// A store that is killed at the end of a test at the latest.
 struct Store {
@@ -24,13 +27,13 @@ impl Drop for Store {
 
 impl Store {
     fn start(engine: &str, dir: &Path, flags: &[&str]) -> Store {
-        // An address of its own, whose ports no client and no other test takes in between.
+        // An address of its own: no client and no other test takes its port. A port that a test has
+        // listened on to find it would be worse. A process that is started meanwhile has that
+        // listener for a moment, and what connects to it then is cut.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let (test, process) = (NEXT.fetch_add(1, Ordering::Relaxed), std::process::id());
         let host = [127, 20 + (process % 200) as u8, (test / 200) as u8, 1 + (test % 200) as u8];
-        let free = TcpListener::bind((IpAddr::from(host), 0)).unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let address = SocketAddr::from((host, PORT));
         let (host, port) = (address.ip().to_string(), address.port().to_string());
         let process = Command::new(env!("CARGO_BIN_EXE_store"))
             .args(["--engine", engine, "--host", &host, "--port", &port, "--dir"])
