@@ -10,7 +10,7 @@ use result::finding::Verdict;
 use result::{Run, State};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixture::{Lab, Said, said, skipped};
+use crate::fixture::{Lab, Said, free_address, said, skipped};
 
 /// A folder with the test server.
 fn lab() -> Lab {
@@ -59,7 +59,7 @@ fn two_commands_are_measured_side_by_side_and_nothing_is_left() {
 #[test]
 fn a_command_that_listens_elsewhere_is_found_there() {
     let lab = lab();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_address().port();
     let fixed = format!("fixed={}", server(&lab, &format!("fixed-port {port}")));
     let said = duel(&lab, &["--expect-body", "7", &good(&lab), "--name", &fixed]);
     said.assert_complains(&[&format!("it listens at 127.0.0.1:{port} whatever PORT says")]);

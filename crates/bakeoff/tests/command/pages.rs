@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::fixture::{Lab, said, shortened, skipped};
+use crate::fixture::{Lab, free_address, said, shortened, skipped};
 
 /// A page's blocks of one kind.
 fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
@@ -25,7 +25,7 @@ fn go_through(page: &str, programs: &[&str]) -> Option<Lab> {
     }
     let lab = Lab::new();
     fs::create_dir_all(lab.path("empty")).unwrap();
-    let port = free_port().to_string();
+    let port = free_address().port().to_string();
     let pasted = shortened(&blocks(page, "sh").join("\n")).replace("8080", &port);
     // What a command that fails ended with, and how it begins.
     let noted = "trap 'echo \"$? $BASH_COMMAND\" >> \"$FAILED\"' ERR\n";
@@ -52,10 +52,6 @@ fn go_through(page: &str, programs: &[&str]) -> Option<Lab> {
     assert!(is_fine, "{failed}\n{}\n{}", said.stdout, said.stderr);
     lab.assert_nothing_is_left();
     Some(lab)
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! are installed, and beside real clients of these.
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::free_address::free_address;
 use crate::skipped::skipped;
 use crate::support::{After, Said, Server, backends, bakeoff_load, load};
 
@@ -104,7 +105,7 @@ impl Broker {
 
     /// A process that listens; `None` if it ended.
     fn listening(kind: Kind, more: &str, folder: &TempDir) -> Option<(Child, SocketAddr)> {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let settings = folder.path().join("settings");
         std::fs::write(&settings, kind.settings(address.port(), more)).unwrap();
         let mut command = Command::new(kind.program());

@@ -32,6 +32,8 @@ mod brokers;
 mod client;
 mod command;
 mod fallback;
+#[path = "../fixture/free_address.rs"]
+mod free_address;
 mod left_waiting;
 mod lost_connections;
 mod misbehaving;

@@ -1,10 +1,11 @@
 //! `bakeoff load` against a real nginx, where one is installed.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::free_address::free_address;
 use crate::skipped::skipped;
 use crate::support::{backends, load};
 use tempfile::TempDir;
@@ -27,7 +28,7 @@ impl Nginx {
             return None;
         };
         let folder = TempDir::new().unwrap();
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let path = folder.path().display();
         let configuration = format!(
             "daemon off; master_process off; pid {path}/pid; error_log stderr;

@@ -1,12 +1,13 @@
 //! `bakeoff load` against real stores, Redis and memcached, where they are installed.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::free_address::free_address;
 use crate::skipped::skipped;
 use crate::support::{Said, backends, bakeoff_load, load};
 
@@ -88,7 +89,7 @@ impl Store {
 
     /// A process that listens; `None` if it ended.
     fn listening(kind: Kind, more: &[&str], folder: &TempDir) -> Option<(Child, SocketAddr)> {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let mut process = Command::new(kind.program())
             .args(kind.arguments(address.port()))
             .args(more)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ use lab::study::contender::{Contender, Placeholders};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::fixture::skipped;
+use crate::fixture::{free_address, skipped};
 
 /// The project's folder.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -80,7 +80,7 @@ impl Started {
     /// Starts it with so many files that it may have open, on one processor, so that it is
     /// one process that accepts, and waits until it answers.
     pub fn start(contender: &Contender, files: u64, answers: impl Fn(&Started) -> bool) -> Started {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let folder = TempDir::new().unwrap();
         let placeholders = Placeholders {
             source: contender.source.clone(),

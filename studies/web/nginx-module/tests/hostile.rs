@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use lab::contract::http_client::{Answer, Connection, Wrong};
 use lab::ready::programs;
 use tempfile::TempDir;
 
-use crate::fixture::skipped;
+use crate::fixture::{free_address, skipped};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/nginx-module");
 const MODULE: &str = "ngx_http_hello_module.c";
@@ -152,7 +152,7 @@ struct Nginx<'a> {
 
 impl Nginx<'_> {
     fn start(module: &Module) -> Nginx<'_> {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         let folder = module.folder.path().display();
         fs::create_dir_all(module.path("html")).unwrap();
         let page = "<!--# include virtual=\"/hello?id=one\" -->\
