@@ -64,8 +64,10 @@ fn a_command_that_listens_elsewhere_is_found_there() {
     let said = duel(&lab, &["--expect-body", "7", &good(&lab), "--name", &fixed]);
     said.assert_complains(&[&format!("it listens at 127.0.0.1:{port} whatever PORT says")]);
     let run = lab.run();
-    let fixed = run.trials.iter().find(|it| it.slot.contender == "fixed").unwrap();
-    assert!(fixed.evidence.work.as_ref().is_some_and(|work| work.done > 0), "{fixed:?}");
+    let mut fixed = run.trials.iter().filter(|it| it.slot.contender == "fixed");
+    // Beside other tests a short window may have no answer.
+    let has_answers = fixed.any(|it| it.evidence.work.as_ref().is_some_and(|work| work.done > 0));
+    assert!(has_answers, "{:?}", run.trials);
     lab.assert_nothing_is_left();
 }
 

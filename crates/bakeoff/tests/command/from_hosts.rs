@@ -11,8 +11,12 @@ use crate::fixture::Lab;
 
 /// The words of a host as it should be.
 const SOUND: &str = "exec \"$@\"";
-/// Of one that is gone in the middle of a trial.
-const DIES: &str = "(sleep 0.9; kill -KILL $$) & exec \"$@\"";
+/// Of one that is gone in the middle of a trial: as soon as it tells of a second.
+const DIES: &str = r#"exec bash -c '
+    exec "$@" > >(while IFS= read -r line; do
+        printf "%s\n" "$line"
+        if [[ $line == *second* ]]; then kill -KILL $$; fi
+    done)' bash "$@""#;
 
 /// Writes the file of hosts behind these shells' words, by the names c1, c2 and so on.
 fn write_hosts(lab: &Lab, head: &str, hosts: &[&str]) {
