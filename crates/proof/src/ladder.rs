@@ -4,7 +4,6 @@
 use comfy_table::Table;
 use report::units::whole;
 
-use crate::calls;
 use crate::interrupt::Interrupt;
 use crate::nginx;
 use crate::page::{Page, markdown};
@@ -12,6 +11,7 @@ use crate::place::Place;
 use crate::rounds::{self, Cell, Effort, Measured};
 use crate::rung::{OnLadder, RungName};
 use crate::statistics::Spread;
+use crate::told;
 use crate::tool::Tool;
 
 /// What is measured, before what came of it.
@@ -68,8 +68,10 @@ fn say(measured: &Measured, mode: &str, cells: &[&Cell], page: &mut Page) {
         "**{mode}:** `bakeoff` by the bare loop, medians of paired ratios (smallest to largest)"
     ));
     page.say(by_bare(measured, cells));
-    page.say(format!("**{mode}:** {}", calls::HEADING));
-    page.say(calls::table(measured, cells));
+    for (heading, table) in told::tables(measured, cells) {
+        page.say(format!("**{mode}:** {heading}"));
+        page.say(table);
+    }
 }
 
 fn costs(measured: &Measured, cells: &[&Cell]) -> Table {

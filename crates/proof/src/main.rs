@@ -21,7 +21,6 @@
 mod alarms;
 mod batching;
 mod bodies;
-mod calls;
 mod client;
 mod closed;
 mod elsewhere;
@@ -43,6 +42,7 @@ mod speed;
 mod statistics;
 mod stores;
 mod target;
+mod told;
 mod tool;
 mod truth;
 

@@ -41,6 +41,24 @@ pub struct Calls {
     pub events: f64,
 }
 
+/// How much later than they came a bakeoff saw the window's answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeenLate {
+    /// The median in µs.
+    pub p50_us: f64,
+    /// The 99th percentile in µs.
+    pub p99_us: f64,
+}
+
+/// What a bakeoff tells of itself; an older one tells less.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Told {
+    /// What it asked of the kernel.
+    pub calls: Option<Calls>,
+    /// How late it saw answers.
+    pub seen_late: Option<SeenLate>,
+}
+
 /// What a report counts: the little of it that an older bakeoff has to tell as well.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Counted {
@@ -53,6 +71,7 @@ pub struct Counted {
     /// What the client's threads did.
     #[serde(default)]
     pub threads: Vec<Thread>,
+    seen_late_us: Option<Times>,
 }
 
 /// What a thread asked of the kernel; an older bakeoff doesn't tell.
@@ -216,8 +235,16 @@ impl Counted {
         serde_json::from_str(output).ok()
     }
 
-    /// What it asked of the kernel, where it tells.
-    pub fn calls(&self) -> Option<Calls> {
+    /// What it tells of itself.
+    pub fn told(&self) -> Told {
+        let seen_late = || {
+            let times = self.seen_late_us.as_ref()?;
+            Some(SeenLate { p50_us: times.at(0.5)?, p99_us: times.at(0.99)? })
+        };
+        Told { calls: self.calls(), seen_late: seen_late() }
+    }
+
+    fn calls(&self) -> Option<Calls> {
         let each = |of: fn(&Thread) -> Option<u64>| {
             let all: u64 = self.threads.iter().map(of).sum::<Option<u64>>()?;
             Some(all as f64 / self.requests.good.max(1) as f64)

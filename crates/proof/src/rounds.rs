@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::client::{Running, Without};
 use crate::interrupt::Interrupt;
 use crate::place::Place;
-use crate::report::Calls;
+use crate::report::Told;
 use crate::statistics::Spread;
 use crate::target::Target;
 use crate::tool::{Load, Pipeline, Tool, WRKS_SCRIPT};
@@ -115,8 +115,8 @@ pub struct Sample {
     pub rate: f64,
     /// CPU µs of the server a good answer, where the server was looked at.
     pub server_us: Option<f64>,
-    /// What the client asked of the kernel, where it tells.
-    pub calls: Option<Calls>,
+    /// What the client tells of itself.
+    pub told: Told,
 }
 
 /// How often and how long.
@@ -430,7 +430,7 @@ fn run(
         cpu_us: us_an_answer(ended.cpu_s),
         rate: count.answers as f64 / count.seconds,
         server_us: server_s.map(us_an_answer),
-        calls: tool.calls(&ended.output),
+        told: tool.told(&ended.output),
     };
     // A client may leave what a connection has under way unanswered at its end.
     let depth = load.pipeline.as_ref().map_or(1, |pipeline| pipeline.depth);

@@ -7,7 +7,6 @@ use comfy_table::Table;
 use report::units::whole;
 
 use crate::batching;
-use crate::calls;
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::nginx;
@@ -18,6 +17,7 @@ use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
 use crate::statistics::Spread;
 use crate::stores;
 use crate::target::Target;
+use crate::told;
 use crate::tool::Tool;
 
 /// Measures CPU a request and requests a second of several clients against one
@@ -196,8 +196,10 @@ fn of_http(
         page.say(rate_table(&measured, &cells, &tools));
         page.say(format!("**{mode}:** CPU µs of the server a request (with wrk's)"));
         page.say(server_table(&measured, &cells, &tools));
-        page.say(format!("**{mode}:** {}", calls::HEADING));
-        page.say(calls::table(&measured, &cells));
+        for (heading, table) in told::tables(&measured, &cells) {
+            page.say(format!("**{mode}:** {heading}"));
+            page.say(table);
+        }
     }
     let pipelined: Vec<&Cell> = cells.iter().filter(|cell| cell.pipelining.is_some()).collect();
     if !pipelined.is_empty() {

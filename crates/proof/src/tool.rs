@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::Value;
 
-use crate::report::{Calls, Counted};
+use crate::report::{Counted, Told};
 use crate::rung::{OnLadder, RungName};
 
 /// A client.
@@ -252,13 +252,13 @@ impl Tool {
         command
     }
 
-    /// What its output says that it asked of the kernel, if it does.
-    pub fn calls(self, output: &str) -> Option<Calls> {
+    /// What its output tells of itself.
+    pub fn told(self, output: &str) -> Told {
         match self {
             Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => {
-                Counted::read(output)?.calls()
+                Counted::read(output).map(|it| it.told()).unwrap_or_default()
             }
-            _ => None,
+            _ => Told::default(),
         }
     }
 
