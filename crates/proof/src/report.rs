@@ -46,8 +46,8 @@ pub struct Calls {
 pub struct SeenLate {
     /// The median in µs.
     pub p50_us: f64,
-    /// The 99th percentile in µs.
-    pub p99_us: f64,
+    /// The 99th percentile in µs; none where too few answers lie beyond it.
+    pub p99_us: Option<f64>,
 }
 
 /// What a bakeoff tells of itself; an older one tells less.
@@ -239,7 +239,7 @@ impl Counted {
     pub fn told(&self) -> Told {
         let seen_late = || {
             let times = self.seen_late_us.as_ref()?;
-            Some(SeenLate { p50_us: times.at(0.5)?, p99_us: times.at(0.99)? })
+            Some(SeenLate { p50_us: times.at(0.5)?, p99_us: times.at(0.99) })
         };
         Told { calls: self.calls(), seen_late: seen_late() }
     }

@@ -51,10 +51,11 @@ fn calls(measured: &Measured, cell: &Cell, tool: Tool) -> Option<String> {
 }
 
 fn seen_late(measured: &Measured, cell: &Cell, tool: Tool) -> Option<String> {
-    let median = |of: fn(&SeenLate) -> f64| {
-        median(measured, cell, tool, |sample| sample.told.seen_late.as_ref().map(of))
+    let median = |of: fn(&SeenLate) -> Option<f64>| {
+        median(measured, cell, tool, |sample| of(sample.told.seen_late.as_ref()?))
     };
-    Some([median(|it| it.p50_us)?, median(|it| it.p99_us)?].join(", "))
+    let p99 = median(|it| it.p99_us).unwrap_or("–".into());
+    Some([median(|it| Some(it.p50_us))?, p99].join(", "))
 }
 
 fn median(
@@ -78,14 +79,20 @@ mod tests {
         let calls = Some(Calls { sleeps: 0.5, enters: 0.75, events: 1.0 });
         let told = Told { calls, ..Told::default() };
         measured.add(&cell, Tool::Bakeoff, Some(Sample { told, ..Sample::default() }));
-        let seen_late = Some(SeenLate { p50_us: 3.0, p99_us: 41.0 });
-        let told = Told { seen_late, ..Told::default() };
-        measured.add(&cell, Tool::Older, Some(Sample { told, ..Sample::default() }));
+        for (tool, p99_us) in [(Tool::Older, Some(41.0)), (Tool::OlderEpoll, None)] {
+            let told =
+                Told { seen_late: Some(SeenLate { p50_us: 3.0, p99_us }), ..Told::default() };
+            measured.add(&cell, tool, Some(Sample { told, ..Sample::default() }));
+        }
         let tables = tables(&measured, &[&cell]);
         let [calls, seen_late] = [0, 1].map(|number: usize| tables[number].1.to_string());
         assert!(calls.contains("| bakeoff     | 0.50, 0.75, 1.00 |"), "{calls}");
         assert!(!calls.contains("older"), "it tells nothing of them:\n{calls}");
-        assert!(seen_late.contains("| bakeoff, older | 3.00, 41.00 |"), "{seen_late}");
+        for row in
+            ["| bakeoff, older        | 3.00, 41.00 |", "| bakeoff, older, epoll | 3.00, –     |"]
+        {
+            assert!(seen_late.contains(row), "{seen_late}");
+        }
     }
 
     #[test]
