@@ -52,7 +52,7 @@ pub struct SeenLate {
 
 /// What a bakeoff tells of itself; an older one tells less.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Told {
+pub struct OwnFigures {
     /// What it asked of the kernel.
     pub calls: Option<Calls>,
     /// How late it saw answers.
@@ -236,12 +236,12 @@ impl Counted {
     }
 
     /// What it tells of itself.
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> OwnFigures {
         let seen_late = || {
             let times = self.seen_late_us.as_ref()?;
             Some(SeenLate { p50_us: times.at(0.5)?, p99_us: times.at(0.99) })
         };
-        Told { calls: self.calls(), seen_late: seen_late() }
+        OwnFigures { calls: self.calls(), seen_late: seen_late() }
     }
 
     fn calls(&self) -> Option<Calls> {

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::client::{Running, Without};
 use crate::interrupt::Interrupt;
 use crate::place::Place;
-use crate::report::Told;
+use crate::report::OwnFigures;
 use crate::statistics::Spread;
 use crate::target::Target;
 use crate::tool::{Load, Pipeline, Tool, WRKS_SCRIPT};
@@ -116,7 +116,7 @@ pub struct Sample {
     /// CPU µs of the server a good answer, where the server was looked at.
     pub server_us: Option<f64>,
     /// What the client tells of itself.
-    pub told: Told,
+    pub told: OwnFigures,
 }
 
 /// How often and how long.

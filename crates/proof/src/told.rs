@@ -70,18 +70,20 @@ fn median(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Told;
+    use crate::report::OwnFigures;
 
     #[test]
     fn a_client_that_tells_has_a_row() {
         let cell = Cell::kept_alive(30);
         let mut measured = Measured::default();
         let calls = Some(Calls { sleeps: 0.5, enters: 0.75, events: 1.0 });
-        let told = Told { calls, ..Told::default() };
+        let told = OwnFigures { calls, ..OwnFigures::default() };
         measured.add(&cell, Tool::Bakeoff, Some(Sample { told, ..Sample::default() }));
         for (tool, p99_us) in [(Tool::Older, Some(41.0)), (Tool::OlderEpoll, None)] {
-            let told =
-                Told { seen_late: Some(SeenLate { p50_us: 3.0, p99_us }), ..Told::default() };
+            let told = OwnFigures {
+                seen_late: Some(SeenLate { p50_us: 3.0, p99_us }),
+                ..OwnFigures::default()
+            };
             measured.add(&cell, tool, Some(Sample { told, ..Sample::default() }));
         }
         let tables = tables(&measured, &[&cell]);

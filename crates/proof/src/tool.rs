@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::Value;
 
-use crate::report::{Counted, Told};
+use crate::report::{Counted, OwnFigures};
 use crate::rung::{OnLadder, RungName};
 
 /// A client.
@@ -253,12 +253,12 @@ impl Tool {
     }
 
     /// What its output tells of itself.
-    pub fn told(self, output: &str) -> Told {
+    pub fn told(self, output: &str) -> OwnFigures {
         match self {
             Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Older | Tool::OlderEpoll => {
                 Counted::read(output).map(|it| it.told()).unwrap_or_default()
             }
-            _ => Told::default(),
+            _ => OwnFigures::default(),
         }
     }
 
