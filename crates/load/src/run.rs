@@ -682,7 +682,7 @@ mod tests {
         let plan = Plan {
             connections: 200,
             threads: 1,
-            until: Until::Elapsed(Duration::from_millis(300)),
+            until: Until::Elapsed(Duration::from_secs(1)),
             ..Plan::new(target, vec![Request::get("/")])
         };
         let gathers_us = |plan: &Plan| {
